@@ -1,0 +1,51 @@
+"""Answers: what compiled code writes, one for each item."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sash.kernel.compiled import Answer
+
+
+class Answers:
+    """Room for `n` answers, and which of their numbers are null."""
+
+    def __init__(self, answer: Answer | None, n: int) -> None:
+        assert answer is not None
+        self._answer = answer
+        self.values = np.zeros(n, answer.layout.array_dtype)
+        self.nulls = np.zeros((n, len(answer.nullable)), np.uint8)
+
+    @property
+    def address(self) -> tuple[int, int]:
+        return self.values.ctypes.data, self.nulls.ctypes.data
+
+    def result(self) -> Any:
+        """An array, with a name a field for tuples; a list where some are null."""
+        if not self.nulls.any():
+            return self._named(self.values)
+        if self._answer.layout.parts is None:
+            return [None if null else x for x, null in zip(self.values.tolist(), self.nulls[:, 0])]
+        return [_with_nulls(x, iter(null)) for x, null in zip(self.values.tolist(), self.nulls)]
+
+    def _named(self, values: np.ndarray) -> np.ndarray:
+        if self._answer.names is None or values.dtype.names is None:
+            return values
+        dtype = values.dtype
+        fields = [dtype.fields[name] for name in dtype.names or ()]  # type: ignore[index]
+        return values.view(
+            {
+                "names": list(self._answer.names),
+                "formats": [f[0] for f in fields],
+                "offsets": [f[1] for f in fields],
+                "itemsize": dtype.itemsize,
+            }
+        )
+
+
+def _with_nulls(value: Any, nulls: Any) -> Any:
+    if isinstance(value, tuple):
+        return tuple(_with_nulls(v, nulls) for v in value)
+    return None if next(nulls) else value

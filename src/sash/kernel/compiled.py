@@ -1,0 +1,245 @@
+"""Compile: a driver loop over an algorithm and a monoid, as cached machine code."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sash.kernel import source, words
+from sash.kernel.bind import Binder
+from sash.kernel.cache import KernelFile, versions
+from sash.kernel.layout import Layout
+from sash.monoids.fingerprint import fingerprint
+from sash.monoids.monoid import Monoid, same
+
+
+class CannotCompile(TypeError):
+    """A user's function that numba can not compile, with the reason in one line."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What `lower` gives, compiled: its layout, which leaves can be null, field names."""
+
+    layout: Layout
+    nullable: tuple[bool, ...]
+    names: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Target:
+    """All that a kernel is made from, apart from its driver."""
+
+    monoid: Monoid
+    layout: Layout
+    steps: Mapping[Any, Callable[..., Any]]  # word -> the algorithm's function
+    cursors: type  # the NamedTuple of cursors
+    store: type  # the NamedTuple of the store's fields, `held` last
+    chunked: bool = False
+    inputs: tuple[np.dtype, ...] = ()
+    places: int = words.FIRST_FREE
+
+    def key(self) -> str:
+        """A hash of everything that the machine code depends on."""
+        return fingerprint(
+            self.monoid.digest,
+            repr(self.layout),
+            [(str(word.__name__), step) for word, step in self.steps.items()],
+            [f"{n}: {t}" for n, t in inspect.get_annotations(self.cursors).items()],
+            [f"{n}: {t}" for n, t in inspect.get_annotations(self.store).items()],
+            self.chunked,
+            [str(d) for d in self.inputs],
+            self.places,
+            versions(),
+        )
+
+
+_kernels: dict[tuple[str, str], Any] = {}
+_warned: set[str] = set()
+
+
+def compiled(driver: Callable[..., Any], target: Target) -> Any:
+    """The driver as machine code: a `Kernel`. CannotCompile names what stands in the way."""
+    name = fingerprint(driver, target.key())
+    found = _kernels.get((driver.__name__, name))
+    if found is None:
+        found = _kernels[driver.__name__, name] = _make(driver, target, name)
+    return found
+
+
+def compiled_or_none(driver: Callable[..., Any], target: Target) -> Any:
+    """As `compiled`; where that can not be, one warning a monoid and None."""
+    try:
+        return compiled(driver, target)
+    except CannotCompile as problem:
+        if target.monoid.digest not in _warned:
+            _warned.add(target.monoid.digest)
+            warnings.warn(f"{problem}; going on in plain Python", RuntimeWarning, stacklevel=4)
+        return None
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A compiled driver, and what its answers look like."""
+
+    run: Callable[..., Any]
+    answer: Answer | None
+
+
+def _make(driver: Callable[..., Any], target: Target, name: str) -> Kernel:
+    text = textwrap.dedent(inspect.getsource(driver))
+    file = KernelFile(driver.__name__, name, text)
+    gives = words.give.__name__ in driver.__code__.co_names
+    with file.locked():
+        known = file.read_notes()
+        if known is None:
+            known = _notes(target) if gives or target.inputs else {}
+            file.write_notes(known)
+        answer = _answer(known) if gives else None
+        run = file.load(lambda: _scope(driver, target, answer), _signature(driver, target))
+    return Kernel(run, answer)
+
+
+def _scope(driver: Any, target: Target, answer: Answer | None) -> dict[str, Any]:
+    """The globals of a driver: words, steps and the user's functions, jitted."""
+    from numba import njit
+
+    from sash.kernel.machine import JIT
+
+    def jit(copy: Any, original: Any) -> Any:
+        inline = not getattr(original, "__outlined__", False)
+        return njit(**JIT, forceinline=inline)(copy)
+
+    binder = Binder(_meanings(target, answer, jit), follow=_compiles, wrap=jit)
+    for word, step in target.steps.items():
+        binder._done[word] = binder(step)
+    return binder.scope(driver)
+
+
+def _compiles(function: Any) -> bool:
+    """Whether a function is to be compiled too: all but those numba knows by itself."""
+    return not (function.__module__ or "").startswith(("numpy", "numba", "math"))
+
+
+def _meanings(target: Target, answer: Answer | None, jit: Any) -> dict[Any, Any]:
+    from sash.kernel import machine
+
+    layout, monoid = target.layout, target.monoid
+    users = user_functions(monoid, jit)
+    fields = {n: t for n, t in inspect.get_annotations(target.store).items() if n != "held"}
+    dtypes = {n: words.COLUMNS.get(str(t)) for n, t in fields.items()}
+    scope: dict[str, Any] = {
+        "np": np, "load": machine.load, "store": machine.store, "pointer": machine.pointer,
+        "known": machine.known,
+        "int0": np.int64(0), "yes": np.uint8(1), "Store": target.store,
+        "identity": _cast(monoid.identity, layout),
+        **{f"user_{role}": function for role, function in users.items()},
+        **source.constants(layout, "L", "T"),
+        **{f"X{c}": dtype.type(0) for c, dtype in enumerate(target.inputs)},
+        **{f"F{i}": d.type(0) for i, d in enumerate(dtypes.values()) if d is not None},
+    }  # fmt: skip
+    text = source.cell_source(layout, target.chunked) + source.attach_source(dtypes)
+    if layout.length is None:
+        text += source.number_source(layout)
+    else:
+        assert layout.dtype is not None
+        scope["element"] = machine.vector_element(
+            users["combine"], layout.dtype.type(0), layout.dtype.itemsize
+        )
+        text += source.vector_source(layout, target.places)
+    if target.inputs:
+        text += source.item_source(target.inputs)
+    if answer is not None:
+        scope.update(source.constants(answer.layout, "Z", "Y"))
+        text += source.give_source(answer.layout, answer.nullable)
+    return _compile_words(text, scope, jit)
+
+
+def _compile_words(text: str, scope: dict[str, Any], jit: Any) -> dict[Any, Any]:
+    scope["__name__"] = __name__
+    before = set(scope)
+    exec(compile(text, "<sash.kernel.source>", "exec"), scope)
+    made = [name for name in scope if name not in before and name != "__builtins__"]
+    for name in made:
+        scope[name] = jit(scope[name], scope[name])
+    return {getattr(words, name): scope[name] for name in made if hasattr(words, name)}
+
+
+def user_functions(monoid: Monoid, jit: Any) -> dict[str, Any]:
+    """The monoid's own functions, and what they call, jitted."""
+    binder = Binder({}, follow=_compiles, wrap=jit)
+    roles = ("lift", "combine", "lower", "inverse", "fill")
+    made = {}
+    for role in roles:
+        function = getattr(monoid, role)
+        if function is None or hasattr(function, "py_func"):
+            made[role] = function
+        elif inspect.isfunction(function):
+            made[role] = binder(function)
+        elif inspect.isbuiltin(function) or isinstance(function, type):
+            made[role] = binder(_call_of(function))
+        else:
+            made[role] = function
+    return made
+
+
+def _call_of(builtin: Any) -> Any:
+    """A function that calls a built-in such as `max` or `float`, which numba knows."""
+    arity = 2 if builtin in (max, min) else 1
+    args = ", ".join("ab"[:arity])
+    scope = {"builtin": builtin}
+    exec(f"def call({args}):\n    return builtin({args})\n", scope)
+    return scope["call"]
+
+
+def _cast(value: Any, layout: Layout) -> Any:
+    if layout.parts is not None:
+        return tuple(_cast(v, part) for v, part in zip(value, layout.parts, strict=True))
+    assert layout.dtype is not None
+    return layout.dtype.type(value) if layout.length is None else 0
+
+
+def _signature(driver: Any, target: Target) -> tuple[Any, ...]:
+    from numba import types
+
+    from sash.kernel.typing import cursor_type
+
+    fields = len(inspect.get_annotations(target.store)) - 1
+    by_name = {
+        "memory": types.UniTuple(types.int64, 2 * fields + 1),
+        "at": cursor_type(target.cursors, target.layout),
+        "xs": types.UniTuple(types.int64, max(1, len(target.inputs))),
+        "out": types.UniTuple(types.int64, 2),
+    }
+    return tuple(by_name.get(p, types.int64) for p in inspect.signature(driver).parameters)
+
+
+def _notes(target: Target) -> dict[str, Any]:
+    from sash.kernel.typing import user_types
+
+    return user_types(target)
+
+
+def _answer(notes: Mapping[str, Any]) -> Answer:
+    def layout(described: Any) -> Layout:
+        if isinstance(described, str):
+            return Layout(np.dtype(described))
+        if isinstance(described, dict):
+            return Layout(np.dtype(described["of"]), length=described["length"])
+        return Layout(parts=tuple(layout(part) for part in described))
+
+    names = notes.get("names")
+    return Answer(
+        layout(notes["answer"]), tuple(notes["nullable"]), tuple(names) if names else None
+    )
+
+
+def is_same(function: Any) -> bool:
+    """Whether `lower` gives the state as it is."""
+    return function is same

@@ -1,0 +1,89 @@
+"""Memory by address, in numba: load, store, pointers, and vector expressions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit, types
+from numba.extending import intrinsic, overload
+
+JIT = {"error_model": "numpy"}
+
+
+@intrinsic
+def load(typingctx: Any, address: Any, like: Any) -> Any:
+    """load(address, like): the number at `address`, of the type of `like`."""
+    kind = types.unliteral(like)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        model = context.data_model_manager[kind]
+        pointer = builder.inttoptr(args[0], model.get_data_type().as_pointer())
+        return model.from_data(builder, builder.load(pointer))
+
+    return kind(types.int64, kind), generate
+
+
+@intrinsic
+def store(typingctx: Any, address: Any, value: Any) -> Any:
+    """store(address, value): write a number to `address`."""
+    kind = types.unliteral(value)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        model = context.data_model_manager[kind]
+        pointer = builder.inttoptr(args[0], model.get_data_type().as_pointer())
+        builder.store(model.as_data(builder, args[1]), pointer)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, kind), generate
+
+
+@intrinsic
+def pointer(typingctx: Any, address: Any, like: Any) -> Any:
+    """pointer(address, like): numbers of the type of `like`, indexed without a check."""
+    kind = types.CPointer(types.unliteral(like))
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.inttoptr(args[0], context.get_value_type(kind))
+
+    return kind(types.int64, like), generate
+
+
+@intrinsic
+def known(typingctx: Any, value: Any) -> Any:
+    """known(value): an optional value that is not None."""
+    kind = value.type if isinstance(value, types.Optional) else value
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return context.cast(builder, args[0], value, kind)
+
+    return kind(value), generate
+
+
+@intrinsic
+def cycles(typingctx: Any) -> Any:
+    """cycles(): the processor's cycle counter."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        from llvmlite import ir
+
+        read = builder.module.declare_intrinsic(
+            "llvm.readcyclecounter", (), ir.FunctionType(ir.IntType(64), ())
+        )
+        return builder.call(read, ())
+
+    return types.int64(), generate
+
+
+def vector_element(combine: Any, like: Any, step: int) -> Any:
+    """element(v, k): element k of a vector's address or of a pair to be combined."""
+
+    def element(v, k):  # type: ignore[no-untyped-def]
+        raise NotImplementedError
+
+    @overload(element, jit_options={**JIT, "forceinline": True})
+    def element_of(v, k):  # type: ignore[no-untyped-def]  # numba compares signatures
+        if isinstance(v, types.Integer):
+            return lambda v, k: load(v + k * step, like)
+        return lambda v, k: combine(element(v[0], k), element(v[1], k))
+
+    return njit(**JIT, forceinline=True)(lambda v, k: element(v, k))

@@ -1,0 +1,160 @@
+"""Room: the memory of one window, as plain Python and compiled code see it.
+
+    Queue   the cells of a first-in-first-out window, by ever-growing index
+    Arena   the rows of a tree: columns of numbers and of partials, linked by row number
+
+`plain` is the store that steps take in plain Python; `memory()` is what a
+compiled driver is given instead, and `attach` turns it into the same store.
+"""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sash.kernel.cells import Cells, Chunks, Ring, Table, held_rows
+from sash.kernel.layout import Layout
+from sash.kernel.words import COLUMNS, Partials
+
+
+class Store(NamedTuple):
+    """The store of a queue."""
+
+    part: Partials
+    held: int
+
+
+class Queue:
+    """Room for a queue whose cells are f to e - 1, the cursors' own names."""
+
+    def __init__(self, layout: Layout | None, identity: Any, places: int) -> None:
+        self.layout, self._identity, self._places = layout, identity, places
+        self.cells: Cells = Chunks(layout)
+        self.held = held_rows(layout, identity, places)
+
+    @property
+    def plain(self) -> Store:
+        return Store(self.cells, 0)
+
+    @property
+    def chunked(self) -> bool:
+        return self.cells.chunked
+
+    def reserve(self, at: Any, more: int) -> None:
+        """Make room for `more` insertions."""
+        if isinstance(self.cells, Chunks):
+            self.cells.reserve(at.f, at.e + more)
+
+    def ring(self, at: Any, most: int) -> Queue:
+        """The same queue in a ring that has room for `most` items."""
+        assert self.layout is not None and isinstance(self.cells, Chunks)
+        room = Queue(self.layout, self._identity, self._places)
+        room.cells = Ring(self.layout, most + 2)
+        room.held = self.held
+        where = np.arange(at.f, at.e) & (len(room.cells.array) - 1)
+        room.cells.array[where] = self.cells.read(at.f, at.e)
+        return room
+
+    def take_back(self, ring: Queue, at: Any) -> None:
+        """Take the cells of a ring that has moved on to `at`."""
+        assert isinstance(self.cells, Chunks) and isinstance(ring.cells, Ring)
+        where = np.arange(at.f, at.e) & (len(ring.cells.array) - 1)
+        self.cells.reserve(at.f, at.e)
+        self.cells.write(at.f, ring.cells.array[where])
+
+    def memory(self) -> tuple[int, ...]:
+        held = 0 if self.held is None else self.held.ctypes.data
+        return (*self.cells.address, held)
+
+    def dump(self, at: Any) -> bytes:
+        assert isinstance(self.cells, Chunks)
+        return as_bytes(self.cells.read(at.f, at.e))
+
+    def load(self, at: Any, blob: bytes) -> None:
+        assert isinstance(self.cells, Chunks)
+        self.cells.reserve(at.f, at.e)
+        self.cells.write(at.f, from_bytes(blob, self.layout))
+
+
+class Arena:
+    """Room for a tree: row r has `cells[name]` entries of each field of the store."""
+
+    chunked = False
+
+    def __init__(
+        self,
+        store: type,
+        cells: Mapping[str, int],
+        layout: Layout | None,
+        identity: Any,
+        places: int,
+        rows: int = 16,
+    ) -> None:
+        self.layout, self._store, self._cells = layout, store, dict(cells)
+        self.rows = rows
+        self.held = held_rows(layout, identity, places)
+        self.columns: dict[str, Any] = {}
+        for name, kind in inspect.get_annotations(store).items():
+            if name == "held":
+                continue
+            count = rows * self._cells.get(name, 1)
+            dtype = COLUMNS.get(str(kind))
+            partials = dtype is None
+            self.columns[name] = Table(layout, count) if partials else np.zeros(count, dtype)
+
+    @property
+    def plain(self) -> Any:
+        views = (c if isinstance(c, Table) else memoryview(c) for c in self.columns.values())
+        return self._store(*views, 0)
+
+    def enlarge(self, rows: int) -> bool:
+        """Have at least `rows` rows, at least half as many again; whether that was needed."""
+        if rows <= self.rows:
+            return False
+        self.rows = max(rows, self.rows + self.rows // 2)
+        for name, column in self.columns.items():
+            count = self.rows * self._cells.get(name, 1)
+            if isinstance(column, Table):
+                column.enlarge(count)
+            else:
+                larger = np.zeros(count, column.dtype)
+                larger[: len(column)] = column
+                self.columns[name] = larger
+        return True
+
+    def memory(self) -> tuple[int, ...]:
+        pairs = (
+            c.address if isinstance(c, Table) else (c.ctypes.data, 0) for c in self.columns.values()
+        )
+        held = 0 if self.held is None else self.held.ctypes.data
+        return (*(number for pair in pairs for number in pair), held)
+
+    def dump(self, at: Any) -> bytes:
+        parts = [as_bytes(c.array if isinstance(c, Table) else c) for c in self.columns.values()]
+        return pickle.dumps((self.rows, parts))
+
+    def load(self, at: Any, blob: bytes) -> None:
+        self.rows, parts = pickle.loads(blob)
+        for (name, column), part in zip(self.columns.items(), parts, strict=True):
+            if isinstance(column, Table):
+                column.array = from_bytes(part, self.layout)
+            else:
+                self.columns[name] = np.frombuffer(part, column.dtype).copy()
+
+
+def as_bytes(values: Any) -> bytes:
+    """An array's bytes; a list, pickled."""
+    return values.tobytes() if isinstance(values, np.ndarray) else pickle.dumps(values)
+
+
+def from_bytes(blob: bytes, layout: Layout | None) -> Any:
+    """What `as_bytes` wrote, as an array of partials or a list."""
+    if layout is None:
+        return pickle.loads(blob)
+    if layout.length is None:
+        return np.frombuffer(blob, layout.array_dtype).copy()
+    return np.frombuffer(blob, layout.dtype).reshape(-1, layout.length).copy()

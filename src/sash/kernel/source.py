@@ -1,0 +1,130 @@
+"""The source of what depends on a layout: reading and writing values by address."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sash.kernel.cells import shift_of
+from sash.kernel.layout import Layout
+
+
+def read_value(layout: Layout, address: str, like: str) -> str:
+    """Source of a value read at `address`; `like` names constants of the leaf types."""
+    places = layout.offsets()
+    leaves = [f"load({address} + {place}, {like}{i})" for i, place in enumerate(places)]
+    return layout.expression(leaves)
+
+
+def write_value(layout: Layout, address: str, value: str, cast: str) -> list[str]:
+    """Lines that write `value` at `address`; `cast` names the leaf types."""
+    pairs = zip(layout.offsets(), layout.paths(value), strict=True)
+    return [f"store({address} + {at}, {cast}{i}({leaf}))" for i, (at, leaf) in enumerate(pairs)]
+
+
+def cast_value(layout: Layout, value: str, cast: str) -> str:
+    """Source of `value` with each leaf cast to the layout's type."""
+    return layout.expression([f"{cast}{i}({x})" for i, x in enumerate(layout.paths(value))])
+
+
+def constants(layout: Layout, like: str, cast: str) -> dict[str, Any]:
+    """What the names `like0`, `cast0`, … stand for."""
+    names: dict[str, Any] = {}
+    for i, leaf in enumerate(layout.leaves):
+        names[f"{like}{i}"], names[f"{cast}{i}"] = leaf.type(0), leaf.type
+    return names
+
+
+def cell_source(layout: Layout, chunked: bool) -> str:
+    """`cell(part, i)`: the address of cell i."""
+    if not chunked:
+        return f"def cell(part, i):\n    return part[0] + (i & part[1]) * {layout.width}\n"
+    shift = shift_of(layout)
+    return (
+        "def cell(part, i):\n"
+        f"    chunk = load(part[0] + ((i >> {shift}) & part[1]) * 8, int0)\n"
+        f"    return chunk + (i & {(1 << shift) - 1}) * {layout.width}\n"
+    )
+
+
+def number_source(layout: Layout) -> str:
+    """The words for a state that is a number or a tuple of numbers."""
+    put = "\n    ".join(write_value(layout, "p", "v", "T"))
+    return (
+        "def get(part, i):\n"
+        "    p = cell(part, i)\n"
+        f"    return {read_value(layout, 'p', 'L')}\n"
+        "def put(part, i, v):\n"
+        "    p = cell(part, i)\n"
+        f"    {put}\n"
+        "def hold(q, place, v):\n    return v\n"
+        "def one(q):\n    return identity\n"
+        f"def combine(a, b):\n    s = user_combine(a, b)\n"
+        f"    return {cast_value(layout, 's', 'T')}\n"
+        f"def inverse(total, old):\n    s = user_inverse(total, old)\n"
+        f"    return {cast_value(layout, 's', 'T')}\n"
+        "def lift(q, x):\n    s = user_lift(x)\n"
+        f"    return {cast_value(layout, 's', 'T')}\n"
+        "def lower(v):\n    return user_lower(v)\n"
+    )
+
+
+def vector_source(layout: Layout, places: int) -> str:
+    """The words for a state that is a vector: handles are addresses, pairs are lazy."""
+    assert layout.dtype is not None
+    step, length = layout.dtype.itemsize, layout.length
+    return (
+        "def write(p, v):\n"
+        f"    for k in range({length}):\n"
+        f"        store(p + k * {step}, T0(element(v, k)))\n"
+        "    return p\n"
+        "def get(part, i):\n    return cell(part, i)\n"
+        "def put(part, i, v):\n    write(cell(part, i), v)\n"
+        f"def one(q):\n    return q.held + {places * layout.width}\n"
+        f"def hold(q, place, v):\n    return write(q.held + place * {layout.width}, v)\n"
+        "def combine(a, b):\n    return (a, b)\n"
+        "def lift(q, x):\n"
+        "    p = hold(q, 0, one(q))\n"
+        "    user_fill(pointer(p, L0), x)\n"
+        "    return p\n"
+        "def lower(v):\n    return user_lower(pointer(v, L0))\n"
+    )
+
+
+def item_source(inputs: tuple[np.dtype, ...]) -> str:
+    """`item(xs, i)`: a number, or a tuple of one from each column."""
+    reads = [f"load(xs[{c}] + i * {d.itemsize}, X{c})" for c, d in enumerate(inputs)]
+    value = reads[0] if len(reads) == 1 else "(" + ", ".join(reads) + ",)"
+    return f"def item(xs, i):\n    return {value}\n"
+
+
+def give_source(layout: Layout, nullable: tuple[bool, ...]) -> str:
+    """`give(out, i, answer)`: the answer at out[0], whether it is null at out[1]."""
+    if layout.length is not None:
+        assert layout.dtype is not None
+        step = layout.dtype.itemsize
+        return (
+            "def give(out, i, answer):\n"
+            f"    for k in range({layout.length}):\n"
+            f"        store(out[0] + i * {layout.width} + k * {step}, Y0(answer[k]))\n"
+        )
+    lines = [f"p = out[0] + i * {layout.width}"]
+    writes = write_value(layout, "p", "answer", "Y")
+    for leaf, (path, write) in enumerate(zip(layout.paths("answer"), writes, strict=True)):
+        if nullable[leaf]:
+            write = write.replace(f"({path})", f"(known({path}))")
+            null = f"store(out[1] + i * {len(writes)} + {leaf}, yes)"
+            lines += [f"if {path} is None:", f"    {null}", "else:", f"    {write}"]
+        else:
+            lines.append(write)
+    return "def give(out, i, answer):\n" + "".join(f"    {line}\n" for line in lines)
+
+
+def attach_source(fields: dict[str, np.dtype | None]) -> str:
+    """`attach(memory)`: the store's fields, from two numbers each and the held rows."""
+    made = []
+    for i, (_, dtype) in enumerate(fields.items()):
+        pair = f"(memory[{2 * i}], memory[{2 * i + 1}])"
+        made.append(pair if dtype is None else f"pointer(memory[{2 * i}], F{i})")
+    return f"def attach(memory):\n    return Store({', '.join(made)}, memory[{2 * len(fields)}])\n"

@@ -1,0 +1,64 @@
+"""The words that algorithms are written in; `sash.kernel.bind` gives them meaning.
+
+A *partial* is a value of the monoid's state. Compiled, a number or a tuple of
+numbers is held in registers, and a vector is held by its address: its combines
+are done element by element where the result is put, so nothing is allocated.
+That is why a partial that outlives a step is put in a cell (`put`) or held in a
+numbered place of its own (`hold`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+Partial = Any
+"""Annotation of a partial aggregate, in the cursors of an algorithm."""
+
+Partials = Any
+"""Annotation of a field of a store that holds partials, for `get` and `put`."""
+
+Int64 = Int32 = Int8 = Float64 = Any
+"""Annotations of fields of a store that hold numbers, indexed as they are."""
+
+COLUMNS = {name: np.dtype(name.lower()) for name in ("Int64", "Int32", "Int8", "Float64")}
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _word(name: str, meaning: str) -> Callable[..., Any]:
+    def unbound(*_: Any) -> Any:
+        raise RuntimeError(f"{name}: {meaning}; it has no meaning before kernel.bind")
+
+    unbound.__name__ = unbound.__qualname__ = name
+    unbound.__doc__ = meaning
+    return unbound
+
+
+combine = _word("combine", "combine(older, younger): the monoid's operator")
+inverse = _word("inverse", "inverse(total, old): total without its older part")
+one = _word("one", "one(q): the monoid's identity")
+get = _word("get", "get(q.part, i): the partial in cell i")
+put = _word("put", "put(q.part, i, v): put a partial in cell i")
+hold = _word("hold", "hold(q, place, v): keep a partial in a place of its own")
+lift = _word("lift", "lift(q, x): the partial of one input item")
+lower = _word("lower", "lower(v): the answer of a partial")
+item = _word("item", "item(xs, i): input item i")
+give = _word("give", "give(out, i, answer): write answer i")
+
+attach = _word("attach", "attach(memory): the store, from what a driver was given")
+insert = _word("insert", "insert(q, at, v): the algorithm's insert")
+evict = _word("evict", "evict(q, at): the algorithm's evict")
+query = _word("query", "query(q, at): the algorithm's query, a partial")
+size = _word("size", "size(at): how many items are in the window")
+
+LIFTED, ANSWER, FIRST_FREE = 0, 1, 2
+"""Places of `hold` that drivers use; an algorithm's own start at FIRST_FREE."""
+
+
+def outlined(function: F) -> F:
+    """Mark a step that is rare and large: compiled as a call, not inlined."""
+    function.__outlined__ = True  # type: ignore[attr-defined]
+    return function

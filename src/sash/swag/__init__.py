@@ -1,0 +1,18 @@
+"""How a window is kept: one file an algorithm, one contract, a registry."""
+
+from sash.swag.daba_lite import DABALite
+from sash.swag.recalc import Recalc
+from sash.swag.registry import ALGORITHMS, restore
+from sash.swag.snapshot import SnapshotError
+from sash.swag.two_stacks_lite import TwoStacksLite
+from sash.swag.window import Window
+
+__all__ = [
+    "ALGORITHMS",
+    "DABALite",
+    "Recalc",
+    "SnapshotError",
+    "TwoStacksLite",
+    "Window",
+    "restore",
+]

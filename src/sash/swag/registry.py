@@ -1,0 +1,28 @@
+"""The registry: every algorithm, a line each; the conformance suite runs over it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sash.swag import snapshot
+from sash.swag.daba_lite import DABALite
+from sash.swag.recalc import Recalc
+from sash.swag.two_stacks_lite import TwoStacksLite
+from sash.swag.window import InOrder, Window
+
+IN_ORDER: tuple[type[InOrder], ...] = (Recalc, TwoStacksLite, DABALite)
+
+ALGORITHMS: dict[str, type[Window]] = {cls.__name__: cls for cls in IN_ORDER}
+
+
+def restore(blob: bytes, monoid: Any) -> Any:
+    """The window that `snapshot()` gave as bytes, over the same monoid."""
+    header, payload = snapshot.read(blob, monoid)
+    if header["algorithm"] not in ALGORITHMS:
+        raise snapshot.SnapshotError(
+            f"a snapshot of algorithm {header['algorithm']!r}, which this version does not have; "
+            f"it has {', '.join(ALGORITHMS)}"
+        )
+    window = ALGORITHMS[header["algorithm"]](monoid)
+    window._set_state(header, payload)
+    return window

@@ -1,0 +1,277 @@
+"""The contract of a window (insert, evict, query) and what in-order windows share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from sash.kernel import Layout, drivers, words
+from sash.kernel.answers import Answers
+from sash.kernel.bind import bind_plain
+from sash.kernel.cells import as_columns
+from sash.kernel.compiled import Kernel, Target, compiled, compiled_or_none
+from sash.kernel.cursors import entered, left, places
+from sash.kernel.room import Queue, Store
+from sash.monoids.monoid import Monoid, as_monoid
+from sash.swag import snapshot
+
+
+class Window(ABC):
+    """A window over a monoid: what every algorithm can do."""
+
+    def __init__(self, monoid: Any, *, compiled: bool | None = None) -> None:
+        """`compiled`: True insists on machine code, False on plain Python, None chooses."""
+        self.monoid = as_monoid(monoid)
+        self._compiled = compiled
+        self._adopt(self.monoid, None)
+
+    @abstractmethod
+    def _adopt(self, monoid: Monoid, inputs: Any) -> None:
+        """Begin with an empty window over `monoid`, typed for `inputs` if they are given."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """How many items are in the window."""
+
+    @abstractmethod
+    def query(self) -> Any:
+        """The answer over the whole window; an empty one lowers the identity."""
+
+    @abstractmethod
+    def check(self) -> None:
+        """Raise AssertionError, with the state, if an invariant is broken."""
+
+    @abstractmethod
+    def _state(self) -> tuple[dict[str, Any], bytes]:
+        """What a snapshot keeps: a header and a payload."""
+
+    @abstractmethod
+    def _set_state(self, header: dict[str, Any], payload: bytes) -> None:
+        """Take the state that `_state` gave."""
+
+    def snapshot(self) -> bytes:
+        """The window as bytes; `swag.restore(blob, monoid)` gives it back."""
+        return snapshot.write(self, *self._state())
+
+    def _require(self, holds: bool, invariant: str) -> None:
+        if not holds:
+            raise AssertionError(f"{type(self).__name__}: not so: {invariant}\n{self._dump()}")
+
+    def _dump(self) -> str:
+        return repr(self.__dict__)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.monoid.name}, {len(self)} items>"
+
+
+class InOrder(Window):
+    """A first-in-first-out window; the steps of its algorithm are plain functions.
+
+    One item at a time they run as plain Python; `insert_many`, `evict_many` and
+    `slide` run them compiled where the monoid's state is made of numbers.
+    """
+
+    cursors: ClassVar[type]
+    store: ClassVar[type] = Store
+    steps: ClassVar[tuple[Callable[..., Any], ...]]  # start, insert, evict, query, size
+
+    def _adopt(self, monoid: Monoid, inputs: Any) -> None:
+        self._monoid, self._inputs = monoid, inputs
+        self._layout = Layout.of(monoid.identity, monoid.dtype)
+        self._places = places(self.cursors)
+        self._room = self._new_room()
+        start, insert, evict, query, size = self.steps
+        self._words = {
+            words.insert: insert, words.evict: evict, words.query: query, words.size: size,
+        }  # fmt: skip
+        self._plain = bind_plain(monoid, self._words)
+        self._insert, self._evict = self._plain(insert), self._plain(evict)
+        self._query, self._size = self._plain(query), self._plain(size)
+        self._at = self._plain(start)(self._q)
+        self._checked = self._layout is None
+
+    def _new_room(self) -> Any:
+        return Queue(self._layout, self._monoid.identity, self._places)
+
+    @property
+    def _q(self) -> Any:
+        return self._room.plain
+
+    def __len__(self) -> int:
+        return int(self._size(self._at))
+
+    def insert(self, x: Any) -> None:
+        """Add `x` as the youngest item."""
+        v = self._monoid.lift(x)
+        if not self._checked:
+            self._check_shapes(v)
+        self._room.reserve(self._at, 1)
+        self._at = self._insert(self._q, self._at, v)
+
+    def evict(self) -> None:
+        """Remove the oldest item; IndexError if there is none."""
+        if len(self) == 0:
+            raise IndexError(f"evict from an empty {type(self).__name__} window")
+        self._at = self._evict(self._q, self._at)
+
+    def query(self) -> Any:
+        return self._monoid.lower(self._query(self._q, self._at))
+
+    def insert_many(self, xs: Any) -> None:
+        """Add each of `xs` in turn."""
+        columns = self._columns(xs)
+        kernel = self._kernel(drivers.insert_many, columns)
+        if kernel is None or columns is None:
+            for x in rows(xs):
+                self.insert(x)
+            return
+        n = len(columns[0])
+        self._room.reserve(self._at, n)
+        self._run(kernel, self._room, addresses(columns), n)
+
+    def evict_many(self, k: int) -> None:
+        """Remove the `k` oldest items; IndexError, with nothing changed, if there are fewer."""
+        if not 0 <= k <= len(self):
+            raise IndexError(f"evict {k} items from a window of {len(self)}")
+        kernel = self._kernel(drivers.evict_many, ()) if k > 1 else None
+        if kernel is None:
+            for _ in range(k):
+                self.evict()
+            return
+        self._run(kernel, self._room, k)
+
+    def slide(self, xs: Any, size: int) -> Any:
+        """Insert each of `xs` in turn; after each, the answer over the last `size` items."""
+        if size < 1:
+            raise ValueError(f"size must be at least 1, not {size}")
+        columns = self._columns(xs)
+        n = len(columns[0]) if columns is not None else len(xs)
+        most = min(size, len(self) + n)
+        room, ring = self._sliding_room(columns, n, max(most, len(self)))
+        kernel = self._kernel(drivers.slide, columns, room.chunked)
+        if kernel is None or columns is None:
+            return self._slide_plain(list(rows(xs)), size)
+        answers = Answers(kernel.answer, n)
+        self._run(kernel, room, addresses(columns), n, size, answers.address)
+        if ring:
+            self._room.take_back(room, self._at)
+        return answers.result()
+
+    def _sliding_room(self, columns: Any, n: int, most: int) -> tuple[Any, bool]:
+        """A ring, which is faster, where filling it costs no more than sliding does."""
+        if columns is None or self._layout is None or n < len(self):
+            self._room.reserve(self._at, n)
+            return self._room, False
+        return self._room.ring(self._at, most), True
+
+    def _slide_plain(self, xs: Sequence[Any], size: int) -> Any:
+        answers = []
+        for x in xs:
+            while len(self) >= size:
+                self.evict()
+            self.insert(x)
+            answers.append(self.query())
+        return answers if self._layout is None else as_array(answers)
+
+    def _columns(self, xs: Any) -> tuple[np.ndarray, ...] | None:
+        """`xs` as arrays of numbers if it is to run compiled; types an empty window."""
+        if self._compiled is False or not is_numeric(xs):
+            return None
+        columns = as_columns(xs)
+        if columns is None or len(columns[0]) == 0:
+            return None
+        kinds = tuple(c.dtype for c in columns)
+        if self._layout is None and len(self) == 0:
+            typed = self.monoid.of(kinds[0] if len(kinds) == 1 else kinds)
+            if typed is not self.monoid:
+                self._adopt(typed, kinds)
+        return columns if self._layout is not None else None
+
+    def _kernel(self, driver: Any, columns: Any, chunked: bool | None = None) -> Kernel | None:
+        if self._compiled is False:
+            return None
+        if self._layout is None or columns is None:
+            if self._compiled:
+                raise TypeError(
+                    f"compiled=True, but the state of {self.monoid!r} or its input is not made "
+                    "of numbers"
+                )
+            return None
+        inputs = tuple(c.dtype for c in columns)
+        in_chunks = self._room.chunked if chunked is None else chunked
+        target = Target(
+            self._monoid, self._layout, self._words, self.cursors, self.store,
+            in_chunks, inputs, self._places,
+        )  # fmt: skip
+        kernel: Kernel | None = (compiled if self._compiled else compiled_or_none)(driver, target)
+        return kernel
+
+    def _run(self, kernel: Kernel, room: Any, *arguments: Any) -> None:
+        at = entered(self._at, room.held)
+        self._at = left(kernel.run(room.memory(), at, *arguments), room.held)
+
+    def _check_shapes(self, v: Any) -> None:
+        assert self._layout is not None
+        self._layout.check(v, f"lift of monoid {self.monoid.name!r}")
+        both = self._monoid.combine(self._monoid.identity, v)
+        self._layout.check(both, f"combine of monoid {self.monoid.name!r}")
+        self._checked = True
+
+    def _state(self) -> tuple[dict[str, Any], bytes]:
+        inputs = None if self._inputs is None else [d.str for d in self._inputs]
+        return {"inputs": inputs, "at": snapshot.pack(self._at)}, self._room.dump(self._at)
+
+    def _set_state(self, header: dict[str, Any], payload: bytes) -> None:
+        if header["inputs"] is not None:
+            kinds = tuple(np.dtype(d) for d in header["inputs"])
+            self._adopt(self.monoid.of(kinds[0] if len(kinds) == 1 else kinds), kinds)
+        self._at = self.cursors(*snapshot.unpack(header["at"]))
+        self._room.load(self._at, payload)
+
+
+def is_numeric(xs: Any) -> bool:
+    """Whether `xs` is an array, a tuple of arrays, or a list of numbers of one type."""
+    if isinstance(xs, np.ndarray):
+        return xs.dtype.kind in "biuf"
+    if isinstance(xs, tuple):
+        return bool(xs) and all(isinstance(x, np.ndarray) and is_numeric(x) for x in xs)
+    if isinstance(xs, list):
+        return len(set(map(type, xs))) == 1 and type(xs[0]) in (int, float, bool)
+    return False
+
+
+def rows(xs: Any) -> Iterable[Any]:
+    """The items of `xs` as plain Python values; a tuple of arrays gives tuples."""
+    if isinstance(xs, tuple) and xs and isinstance(xs[0], np.ndarray):
+        return zip(*(x.tolist() for x in xs), strict=True)
+    return xs.tolist() if isinstance(xs, np.ndarray) else xs
+
+
+def addresses(columns: Sequence[np.ndarray]) -> tuple[int, ...]:
+    """Where each column lies."""
+    return tuple(c.ctypes.data for c in columns)
+
+
+def as_array(answers: list[Any]) -> Any:
+    """A NumPy array where all answers are numbers of one type, else the list."""
+    return np.array(answers) if is_numeric(answers) else answers
+
+
+def fold(window: Any, cells: Iterable[int]) -> Any:
+    """The partials in `cells`, combined from older to younger."""
+    total = window._monoid.identity
+    for i in cells:
+        total = window._monoid.combine(total, window._q.part[i])
+    return total
+
+
+def agree(a: Any, b: Any) -> bool:
+    """Whether two partials are equal, floats to a rounding error."""
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(agree(x, y) for x, y in zip(a, b, strict=True))
+    if isinstance(a, float) and isinstance(b, float):
+        return bool(np.isclose(a, b, rtol=1e-9, atol=1e-9, equal_nan=True))
+    return bool(np.all(a == b))
