@@ -181,7 +181,7 @@ def pip(*arguments: object) -> None:
     scratch.mkdir(exist_ok=True)
     environment = {k: v for k, v in os.environ.items() if k not in ("PIP_USER", "PIP_TARGET")}
     command = [PYTHON, "-Ium", "pip", "install", "--no-build-isolation", "--no-input"]
-    command += ["--disable-pip-version-check", *map(str, arguments)]
+    command += ["--retries=3", "--disable-pip-version-check", *map(str, arguments)]
     with LOG.open("w") as log:
         process = subprocess.Popen(
             command, stdout=log, stderr=log, env={**environment, "TMPDIR": str(scratch)}
