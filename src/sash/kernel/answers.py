@@ -12,11 +12,14 @@ from sash.kernel.compiled import Answer
 class Answers:
     """Room for `n` answers, and which of their numbers are null."""
 
-    def __init__(self, answer: Answer | None, n: int) -> None:
+    def __init__(self, answer: Answer | None, n: int, out: np.ndarray | None = None) -> None:
         assert answer is not None
         self._answer = answer
-        self.values = np.zeros(n, answer.layout.array_dtype)
-        self.nulls = np.zeros((n, len(answer.nullable)), np.uint8)
+        dtype = answer.layout.array_dtype
+        if out is not None and (out.dtype != dtype or out.shape != (n,) or not out.data.contiguous):
+            raise TypeError(f"out must be a contiguous array of {n} {dtype}")
+        self.values = np.empty(n, dtype) if out is None else out
+        self.nulls = np.zeros((n if any(answer.nullable) else 0, len(answer.nullable)), np.uint8)
 
     @property
     def address(self) -> tuple[int, int]:

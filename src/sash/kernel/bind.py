@@ -64,6 +64,12 @@ def is_ours(function: Function) -> bool:
     return function.__module__.startswith(("sash.swag", "sash.kernel", "sash.plan", "sash.engine"))
 
 
+def put_plain(part: Any, i: int, v: Any) -> Any:
+    """put, as plain Python."""
+    part[i] = v
+    return v
+
+
 def plain_meanings(monoid: Monoid) -> dict[Any, Any]:
     """The words as plain Python over `monoid`, its partials in anything indexed."""
     identity, lift = monoid.identity, monoid.lift
@@ -72,7 +78,7 @@ def plain_meanings(monoid: Monoid) -> dict[Any, Any]:
         words.inverse: monoid.inverse,
         words.one: lambda q: identity,
         words.get: operator.getitem,
-        words.put: operator.setitem,
+        words.put: put_plain,
         words.hold: lambda q, place, v: v,
         words.lift: lambda q, x: lift(x),
         words.lower: monoid.lower,

@@ -10,6 +10,7 @@ compiles instead of compiling too.
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import platform
@@ -25,6 +26,7 @@ FORMAT = 1
 STAMP = 1_000_000_000  # numba compares time stamps: the same file, the same stamp
 
 
+@functools.cache
 def versions() -> tuple[str, ...]:
     """What machine code depends on besides its source."""
     packages = tuple(version(package) for package in ("numba", "llvmlite", "numpy"))

@@ -42,7 +42,7 @@ class Ring:
     chunked = False
 
     def __init__(self, layout: Layout, least: int) -> None:
-        self.array = new_cells(layout, 1 << max(4, (least - 1).bit_length()))
+        self.array = np.empty(1 << max(4, (least - 1).bit_length()), layout.array_dtype)
         self._read = reader(layout)
         self._mask = len(self.array) - 1
 
@@ -51,6 +51,23 @@ class Ring:
 
     def __setitem__(self, i: int, partial: Any) -> None:
         self.array[i & self._mask] = partial
+
+    def __len__(self) -> int:
+        return len(self.array)
+
+    def read(self, lo: int, hi: int) -> Any:
+        """Cells lo to hi - 1 as one array."""
+        start, end = lo & self._mask, (hi - 1) & self._mask
+        if hi - lo == 0 or start <= end:
+            return self.array[start : start + hi - lo].copy()
+        return np.concatenate([self.array[start:], self.array[: end + 1]])
+
+    def write(self, lo: int, values: Any) -> None:
+        """Fill the cells from `lo` on."""
+        start = lo & self._mask
+        fits = min(len(values), len(self.array) - start)
+        self.array[start : start + fits] = values[:fits]
+        self.array[: len(values) - fits] = values[fits:]
 
     @property
     def address(self) -> tuple[int, int]:
@@ -182,9 +199,6 @@ class Table:
     @property
     def address(self) -> tuple[int, int]:
         return self.array.ctypes.data, -1
-
-
-Cells = Ring | Chunks | Table
 
 
 def held_rows(layout: Layout | None, identity: Any, places: int) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import textwrap
 import warnings
@@ -50,14 +51,23 @@ class Target:
         return fingerprint(
             self.monoid.digest,
             repr(self.layout),
-            [(str(word.__name__), step) for word, step in self.steps.items()],
-            [f"{n}: {t}" for n, t in inspect.get_annotations(self.cursors).items()],
-            [f"{n}: {t}" for n, t in inspect.get_annotations(self.store).items()],
+            _algorithm_key(tuple(self.steps.items()), self.cursors, self.store),
             self.chunked,
             [str(d) for d in self.inputs],
             self.places,
             versions(),
         )
+
+
+@functools.cache
+def _algorithm_key(steps: tuple[tuple[Any, Any], ...], cursors: type, store: type) -> str:
+    annotations = [str(inspect.get_annotations(cls)) for cls in (cursors, store)]
+    return fingerprint([(word.__name__, step) for word, step in steps], annotations)
+
+
+@functools.cache
+def _driver_key(driver: Callable[..., Any]) -> str:
+    return fingerprint(driver)
 
 
 _kernels: dict[tuple[str, str], Any] = {}
@@ -66,7 +76,7 @@ _warned: set[str] = set()
 
 def compiled(driver: Callable[..., Any], target: Target) -> Any:
     """The driver as machine code: a `Kernel`. CannotCompile names what stands in the way."""
-    name = fingerprint(driver, target.key())
+    name = fingerprint(_driver_key(driver), target.key())
     found = _kernels.get((driver.__name__, name))
     if found is None:
         found = _kernels[driver.__name__, name] = _make(driver, target, name)

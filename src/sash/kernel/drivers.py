@@ -38,8 +38,10 @@ def evict_many(memory: Any, at: Any, n: int) -> Any:
 def slide(memory: Any, at: Any, xs: Any, n: int, most: int, out: Any) -> Any:
     """Insert items 0 to n - 1; after each, answer for the last `most` items."""
     q = attach(memory)
+    while size(at) > most:
+        at = evict(q, at)
     for i in range(n):
-        while size(at) >= most:
+        if size(at) == most:
             at = evict(q, at)
         at = insert(q, at, lift(q, item(xs, i)))
         give(out, i, lower(hold(q, ANSWER, query(q, at))))

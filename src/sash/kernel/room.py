@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sash.kernel.cells import Cells, Chunks, Ring, Table, held_rows
+from sash.kernel.cells import Chunks, Ring, Table, held_rows
 from sash.kernel.layout import Layout
 from sash.kernel.words import COLUMNS, Partials
 
@@ -29,11 +29,15 @@ class Store(NamedTuple):
 
 
 class Queue:
-    """Room for a queue whose cells are f to e - 1, the cursors' own names."""
+    """Room for a queue whose cells are f to e - 1, the cursors' own names.
+
+    In chunks, so that no step copies it all; in a ring while it is being slid over
+    at least as many items as it holds, which is faster.
+    """
 
     def __init__(self, layout: Layout | None, identity: Any, places: int) -> None:
-        self.layout, self._identity, self._places = layout, identity, places
-        self.cells: Cells = Chunks(layout)
+        self.layout = layout
+        self.cells: Ring | Chunks = Chunks(layout)
         self.held = held_rows(layout, identity, places)
 
     @property
@@ -46,38 +50,36 @@ class Queue:
 
     def reserve(self, at: Any, more: int) -> None:
         """Make room for `more` insertions."""
-        if isinstance(self.cells, Chunks):
+        if isinstance(self.cells, Ring):
+            if at.e - at.f + more <= len(self.cells):
+                return
+            self._fill(at, self.cells.read(at.f, at.e))
+        else:
             self.cells.reserve(at.f, at.e + more)
 
-    def ring(self, at: Any, most: int) -> Queue:
-        """The same queue in a ring that has room for `most` items."""
-        assert self.layout is not None and isinstance(self.cells, Chunks)
-        room = Queue(self.layout, self._identity, self._places)
-        room.cells = Ring(self.layout, most + 2)
-        room.held = self.held
-        where = np.arange(at.f, at.e) & (len(room.cells.array) - 1)
-        room.cells.array[where] = self.cells.read(at.f, at.e)
-        return room
-
-    def take_back(self, ring: Queue, at: Any) -> None:
-        """Take the cells of a ring that has moved on to `at`."""
-        assert isinstance(self.cells, Chunks) and isinstance(ring.cells, Ring)
-        where = np.arange(at.f, at.e) & (len(ring.cells.array) - 1)
-        self.cells.reserve(at.f, at.e)
-        self.cells.write(at.f, ring.cells.array[where])
+    def reserve_ring(self, at: Any, most: int) -> None:
+        """Make room for `most` items, in a ring."""
+        assert self.layout is not None
+        if isinstance(self.cells, Ring) and most <= len(self.cells):
+            return
+        ring = Ring(self.layout, most)
+        ring.write(at.f, self.cells.read(at.f, at.e))
+        self.cells = ring
 
     def memory(self) -> tuple[int, ...]:
         held = 0 if self.held is None else self.held.ctypes.data
         return (*self.cells.address, held)
 
     def dump(self, at: Any) -> bytes:
-        assert isinstance(self.cells, Chunks)
         return as_bytes(self.cells.read(at.f, at.e))
 
     def load(self, at: Any, blob: bytes) -> None:
-        assert isinstance(self.cells, Chunks)
-        self.cells.reserve(at.f, at.e)
-        self.cells.write(at.f, from_bytes(blob, self.layout))
+        self._fill(at, from_bytes(blob, self.layout))
+
+    def _fill(self, at: Any, values: Any) -> None:
+        self.cells = Chunks(self.layout)
+        self.cells.reserve(at.f, at.e + 1)
+        self.cells.write(at.f, values)
 
 
 class Arena:

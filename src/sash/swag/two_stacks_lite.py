@@ -66,9 +66,10 @@ def evict(q: Any, at: At) -> At:
 def flip(q: Any, f: int, e: int) -> None:
     """Turn the back list into the front list: each cell combined up to the end."""
     i = e - 1
+    v = get(q.part, i)
     while i != f:
         i -= 1
-        put(q.part, i, combine(get(q.part, i), get(q.part, i + 1)))
+        v = put(q.part, i, combine(get(q.part, i), v))
 
 
 class TwoStacksLite(InOrder):

@@ -92,6 +92,7 @@ class InOrder(Window):
         self._query, self._size = self._plain(query), self._plain(size)
         self._at = self._plain(start)(self._q)
         self._checked = self._layout is None
+        self._kernels: dict[Any, Kernel | None] = {}
 
     def _new_room(self) -> Any:
         return Queue(self._layout, self._monoid.identity, self._places)
@@ -130,7 +131,7 @@ class InOrder(Window):
             return
         n = len(columns[0])
         self._room.reserve(self._at, n)
-        self._run(kernel, self._room, addresses(columns), n)
+        self._run(kernel, addresses(columns), n)
 
     def evict_many(self, k: int) -> None:
         """Remove the `k` oldest items; IndexError, with nothing changed, if there are fewer."""
@@ -141,31 +142,32 @@ class InOrder(Window):
             for _ in range(k):
                 self.evict()
             return
-        self._run(kernel, self._room, k)
+        self._run(kernel, k)
 
-    def slide(self, xs: Any, size: int) -> Any:
-        """Insert each of `xs` in turn; after each, the answer over the last `size` items."""
+    def slide(self, xs: Any, size: int, out: np.ndarray | None = None) -> Any:
+        """Insert each of `xs` in turn; after each, the answer over the last `size` items.
+
+        `out`: an array to write numbers to; fresh memory costs about as much as the work.
+        """
         if size < 1:
             raise ValueError(f"size must be at least 1, not {size}")
         columns = self._columns(xs)
         n = len(columns[0]) if columns is not None else len(xs)
-        most = min(size, len(self) + n)
-        room, ring = self._sliding_room(columns, n, max(most, len(self)))
-        kernel = self._kernel(drivers.slide, columns, room.chunked)
+        if columns is not None:
+            self._make_room_to_slide(n, min(size, len(self) + n))
+        kernel = self._kernel(drivers.slide, columns)
         if kernel is None or columns is None:
             return self._slide_plain(list(rows(xs)), size)
-        answers = Answers(kernel.answer, n)
-        self._run(kernel, room, addresses(columns), n, size, answers.address)
-        if ring:
-            self._room.take_back(room, self._at)
+        answers = Answers(kernel.answer, n, out)
+        self._run(kernel, addresses(columns), n, size, answers.address)
         return answers.result()
 
-    def _sliding_room(self, columns: Any, n: int, most: int) -> tuple[Any, bool]:
-        """A ring, which is faster, where filling it costs no more than sliding does."""
-        if columns is None or self._layout is None or n < len(self):
+    def _make_room_to_slide(self, n: int, most: int) -> None:
+        """In a ring, where filling it costs no more than sliding does."""
+        if n < len(self):
             self._room.reserve(self._at, n)
-            return self._room, False
-        return self._room.ring(self._at, most), True
+        else:
+            self._room.reserve_ring(self._at, max(most, len(self)) + 1)
 
     def _slide_plain(self, xs: Sequence[Any], size: int) -> Any:
         answers = []
@@ -190,7 +192,7 @@ class InOrder(Window):
                 self._adopt(typed, kinds)
         return columns if self._layout is not None else None
 
-    def _kernel(self, driver: Any, columns: Any, chunked: bool | None = None) -> Kernel | None:
+    def _kernel(self, driver: Any, columns: Any) -> Kernel | None:
         if self._compiled is False:
             return None
         if self._layout is None or columns is None:
@@ -201,17 +203,19 @@ class InOrder(Window):
                 )
             return None
         inputs = tuple(c.dtype for c in columns)
-        in_chunks = self._room.chunked if chunked is None else chunked
-        target = Target(
-            self._monoid, self._layout, self._words, self.cursors, self.store,
-            in_chunks, inputs, self._places,
-        )  # fmt: skip
-        kernel: Kernel | None = (compiled if self._compiled else compiled_or_none)(driver, target)
-        return kernel
+        key = driver, inputs, self._room.chunked
+        if key not in self._kernels:
+            target = Target(
+                self._monoid, self._layout, self._words, self.cursors, self.store,
+                self._room.chunked, inputs, self._places,
+            )  # fmt: skip
+            make = compiled if self._compiled else compiled_or_none
+            self._kernels[key] = make(driver, target)
+        return self._kernels[key]
 
-    def _run(self, kernel: Kernel, room: Any, *arguments: Any) -> None:
-        at = entered(self._at, room.held)
-        self._at = left(kernel.run(room.memory(), at, *arguments), room.held)
+    def _run(self, kernel: Kernel, *arguments: Any) -> None:
+        at = entered(self._at, self._room.held)
+        self._at = left(kernel.run(self._room.memory(), at, *arguments), self._room.held)
 
     def _check_shapes(self, v: Any) -> None:
         assert self._layout is not None
