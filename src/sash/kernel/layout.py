@@ -33,7 +33,7 @@ class Layout:
     @staticmethod
     def of(value: Any, dtype: Any = None) -> Layout | None:
         """The layout of `value`, or None if it is not made of numbers."""
-        if dtype is not None and dtype == object:
+        if dtype is object or dtype == np.dtype(object):
             return None
         if isinstance(value, tuple):
             kinds = dtype if isinstance(dtype, tuple) else (dtype,) * len(value)
@@ -99,9 +99,9 @@ class Layout:
             if self.parts is None or other.parts is None or len(self.parts) != len(other.parts):
                 return False
             return all(a.accepts(b) for a, b in zip(self.parts, other.parts, strict=True))
-        assert self.dtype is not None and other.dtype is not None
-        same_kind = np.can_cast(other.dtype, self.dtype, "same_kind")
-        return self.length == other.length and same_kind
+        return self.length == other.length and np.can_cast(
+            other.leaves[0], self.leaves[0], "same_kind"
+        )
 
     def check(self, value: Any, what: str) -> None:
         """Raise TypeError, naming both shapes, unless `value` fits."""

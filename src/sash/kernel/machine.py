@@ -77,11 +77,13 @@ def cycles(typingctx: Any) -> Any:
 def vector_element(combine: Any, like: Any, step: int) -> Any:
     """element(v, k): element k of a vector's address or of a pair to be combined."""
 
-    def element(v, k):  # type: ignore[no-untyped-def]
+    def unknown(v, k):  # type: ignore[no-untyped-def]  # numba compares the signatures
         raise NotImplementedError
 
+    element: Any = unknown
+
     @overload(element, jit_options={**JIT, "forceinline": True})
-    def element_of(v, k):  # type: ignore[no-untyped-def]  # numba compares signatures
+    def element_of(v, k):  # type: ignore[no-untyped-def]
         if isinstance(v, types.Integer):
             return lambda v, k: load(v + k * step, like)
         return lambda v, k: combine(element(v[0], k), element(v[1], k))

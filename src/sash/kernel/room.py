@@ -35,8 +35,9 @@ class Queue:
     at least as many items as it holds, which is faster.
     """
 
-    def __init__(self, layout: Layout | None, identity: Any, places: int) -> None:
-        self.layout = layout
+    def __init__(self, layout: Layout | None, identity: Any, places: int, an_item: int = 1) -> None:
+        """`an_item`: how many cells an item takes."""
+        self.layout, self._an_item = layout, an_item
         self.cells: Ring | Chunks = Chunks(layout)
         self.held = held_rows(layout, identity, places)
 
@@ -50,20 +51,19 @@ class Queue:
 
     def reserve(self, at: Any, more: int) -> None:
         """Make room for `more` insertions."""
-        if isinstance(self.cells, Ring):
-            if at.e - at.f + more <= len(self.cells):
-                return
-            self._fill(at, self.cells.read(at.f, at.e))
-        else:
-            self.cells.reserve(at.f, at.e + more)
+        lo, hi = at.f * self._an_item, (at.e + more) * self._an_item
+        if isinstance(self.cells, Chunks):
+            self.cells.reserve(lo, hi)
+        elif hi - lo > len(self.cells):
+            self._fill(at, self._read(at))
 
     def reserve_ring(self, at: Any, most: int) -> None:
         """Make room for `most` items, in a ring."""
         assert self.layout is not None
-        if isinstance(self.cells, Ring) and most <= len(self.cells):
+        if isinstance(self.cells, Ring) and most * self._an_item <= len(self.cells):
             return
-        ring = Ring(self.layout, most)
-        ring.write(at.f, self.cells.read(at.f, at.e))
+        ring = Ring(self.layout, most * self._an_item)
+        ring.write(at.f * self._an_item, self._read(at))
         self.cells = ring
 
     def memory(self) -> tuple[int, ...]:
@@ -71,15 +71,18 @@ class Queue:
         return (*self.cells.address, held)
 
     def dump(self, at: Any) -> bytes:
-        return as_bytes(self.cells.read(at.f, at.e))
+        return as_bytes(self._read(at))
 
     def load(self, at: Any, blob: bytes) -> None:
         self._fill(at, from_bytes(blob, self.layout))
 
+    def _read(self, at: Any) -> Any:
+        return self.cells.read(at.f * self._an_item, at.e * self._an_item)
+
     def _fill(self, at: Any, values: Any) -> None:
         self.cells = Chunks(self.layout)
-        self.cells.reserve(at.f, at.e + 1)
-        self.cells.write(at.f, values)
+        self.cells.reserve(at.f * self._an_item, (at.e + 1) * self._an_item)
+        self.cells.write(at.f * self._an_item, values)
 
 
 class Arena:

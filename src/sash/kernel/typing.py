@@ -88,7 +88,7 @@ def _fits(kind: Any, layout: Layout, monoid: Any, role: str) -> None:
 
 def _describe(kind: Any, state: Layout, monoid: Any) -> dict[str, Any]:
     if isinstance(kind, types.CPointer):  # lower gave the vector itself
-        return {"answer": {"of": state.dtype.str, "length": state.length}, "nullable": [False]}
+        return {"answer": {"of": state.leaves[0].str, "length": state.length}, "nullable": [False]}
     found, nullable, names = _layout(kind)
     if found is None:
         raise _cannot(monoid, "lower", f"its answer, {kind}, is not made of numbers")
@@ -96,7 +96,7 @@ def _describe(kind: Any, state: Layout, monoid: Any) -> dict[str, Any]:
     def described(layout: Layout) -> Any:
         if layout.parts is not None:
             return [described(part) for part in layout.parts]
-        return layout.dtype.str if layout.dtype is not None else None
+        return layout.leaves[0].str
 
     return {"answer": described(found), "nullable": nullable, "names": names}
 
@@ -104,7 +104,7 @@ def _describe(kind: Any, state: Layout, monoid: Any) -> dict[str, Any]:
 def _layout(kind: Any) -> tuple[Layout | None, list[bool], list[str] | None]:
     """The layout of a numba type, which of its leaves can be None, its field names."""
     if isinstance(kind, types.Optional):
-        inner, nulls, names = _layout(kind.type)
+        inner, _, names = _layout(kind.type)
         plain = inner is not None and inner.parts is None
         return (inner, [True], names) if plain else (None, [], None)
     if kind == types.none:

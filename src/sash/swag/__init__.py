@@ -1,17 +1,23 @@
 """How a window is kept: one file an algorithm, one contract, a registry."""
 
+from sash.swag.daba import DABA
 from sash.swag.daba_lite import DABALite
 from sash.swag.recalc import Recalc
 from sash.swag.registry import ALGORITHMS, restore
 from sash.swag.snapshot import SnapshotError
+from sash.swag.subtract_on_evict import SubtractOnEvict
+from sash.swag.two_stacks import TwoStacks
 from sash.swag.two_stacks_lite import TwoStacksLite
 from sash.swag.window import Window
 
 __all__ = [
     "ALGORITHMS",
+    "DABA",
     "DABALite",
     "Recalc",
     "SnapshotError",
+    "SubtractOnEvict",
+    "TwoStacks",
     "TwoStacksLite",
     "Window",
     "restore",

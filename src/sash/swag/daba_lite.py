@@ -23,7 +23,7 @@ class At(NamedTuple):
     """The cursors."""
 
     f: int
-    l: int  # noqa: E741
+    l: int
     r: int
     a: int
     b: int
@@ -62,11 +62,11 @@ def evict(q: Any, at: At) -> At:
 
 def fixup(q: Any, at: At) -> At:
     """Restore |l..r| + |r..a| + |a..b| + 1 = |f..b| - |b..e| and |l..r| = |r..a|."""
-    f, l, r, a, b, e, mid, back = at  # noqa: E741
+    f, l, r, a, b, e, mid, back = at
     if f == b:  # singleton
         return At(f, e, e, e, e, e, hold(q, MID, one(q)), hold(q, BACK, one(q)))
     if l == b:  # flip
-        l, a, b = f, e, e  # noqa: E741
+        l, a, b = f, e, e
         mid = hold(q, MID, back)
         back = hold(q, BACK, one(q))
     if l == r:  # shift
@@ -91,7 +91,7 @@ class DABALite(InOrder):
     steps = (start, insert, evict, query, size)
 
     def check(self) -> None:
-        f, l, r, a, b, e, mid, back = at = self._at  # noqa: E741
+        f, l, r, a, b, e, mid, back = self._at
         self._require(f <= l <= r <= a <= b <= e, "f <= l <= r <= a <= b <= e")
         empty = f == b == e
         sizes = (r - l) + (a - r) + (b - a) + 1 == (b - f) - (e - b) and r - l == a - r
@@ -100,4 +100,4 @@ class DABALite(InOrder):
         if l != r:
             tail = self._q.part[a] if a != b else self._monoid.identity
             middle = self._monoid.combine(fold(self, range(r, a)), tail)
-            self._require(agree(at.mid, middle), "mid is r..b combined")
+            self._require(agree(mid, middle), "mid is r..b combined")

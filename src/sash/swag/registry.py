@@ -5,12 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 from sash.swag import snapshot
+from sash.swag.daba import DABA
 from sash.swag.daba_lite import DABALite
 from sash.swag.recalc import Recalc
+from sash.swag.subtract_on_evict import SubtractOnEvict
+from sash.swag.two_stacks import TwoStacks
 from sash.swag.two_stacks_lite import TwoStacksLite
 from sash.swag.window import InOrder, Window
 
-IN_ORDER: tuple[type[InOrder], ...] = (Recalc, TwoStacksLite, DABALite)
+IN_ORDER: tuple[type[InOrder], ...] = (
+    Recalc,
+    SubtractOnEvict,
+    TwoStacks,
+    TwoStacksLite,
+    DABA,
+    DABALite,
+)
 
 ALGORITHMS: dict[str, type[Window]] = {cls.__name__: cls for cls in IN_ORDER}
 

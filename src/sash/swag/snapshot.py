@@ -41,7 +41,12 @@ def write(window: Any, header: dict[str, Any], payload: bytes) -> bytes:
 def describe(monoid: Monoid) -> dict[str, Any]:
     """What a header says of a monoid; bytecode differs between versions of Python."""
     python = ".".join(platform.python_version_tuple()[:2])
-    return {"name": monoid.name, "version": monoid.version, "digest": monoid.digest, "python": python}
+    return {
+        "name": monoid.name,
+        "version": monoid.version,
+        "digest": monoid.digest,
+        "python": python,
+    }
 
 
 def read(blob: bytes, monoid: Any) -> tuple[dict[str, Any], bytes]:

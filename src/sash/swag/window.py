@@ -76,6 +76,7 @@ class InOrder(Window):
 
     cursors: ClassVar[type]
     store: ClassVar[type] = Store
+    cells_an_item: ClassVar[int] = 1
     steps: ClassVar[tuple[Callable[..., Any], ...]]  # start, insert, evict, query, size
 
     def _adopt(self, monoid: Monoid, inputs: Any) -> None:
@@ -95,7 +96,7 @@ class InOrder(Window):
         self._kernels: dict[Any, Kernel | None] = {}
 
     def _new_room(self) -> Any:
-        return Queue(self._layout, self._monoid.identity, self._places)
+        return Queue(self._layout, self._monoid.identity, self._places, self.cells_an_item)
 
     @property
     def _q(self) -> Any:
