@@ -240,9 +240,10 @@ class Progress:
         self.print("done", end="\n")
 
     def print(self, text: str, end: str) -> None:
-        start = "\r\033[K" if self.live else ""
-        seconds = time.monotonic() - self.started
-        print(f"{start}do.py: {self.name}: {text}, {seconds:.0f} s", end=end, flush=True)
+        line = f"do.py: {self.name}: {text}, {time.monotonic() - self.started:.0f} s"
+        if self.live:  # over the last one, so it must not wrap
+            line = "\r\033[K" + line[: shutil.get_terminal_size().columns - 1]
+        print(line, end=end, flush=True)
 
 
 progress = Progress()
