@@ -52,10 +52,12 @@ class Queue:
     def reserve(self, at: Any, more: int) -> None:
         """Make room for `more` insertions."""
         lo, hi = at.f * self._an_item, (at.e + more) * self._an_item
-        if isinstance(self.cells, Chunks):
-            self.cells.reserve(lo, hi)
-        elif hi - lo > len(self.cells):
+        if isinstance(self.cells, Ring):
+            if hi - lo <= len(self.cells):
+                return
             self._fill(at, self._read(at))
+        assert isinstance(self.cells, Chunks)
+        self.cells.reserve(lo, hi)
 
     def reserve_ring(self, at: Any, most: int) -> None:
         """Make room for `most` items, in a ring."""
@@ -75,6 +77,10 @@ class Queue:
 
     def load(self, at: Any, blob: bytes) -> None:
         self._fill(at, from_bytes(blob, self.layout))
+
+    def text(self, at: Any) -> str:
+        """The cells, for a person."""
+        return f"cells from {at.f * self._an_item} on: {list(self._read(at))}"
 
     def _read(self, at: Any) -> Any:
         return self.cells.read(at.f * self._an_item, at.e * self._an_item)
@@ -137,6 +143,13 @@ class Arena:
         )
         held = 0 if self.held is None else self.held.ctypes.data
         return (*(number for pair in pairs for number in pair), held)
+
+    def text(self, at: Any) -> str:
+        """The columns, for a person."""
+        columns = self.columns.items()
+        return "\n".join(
+            f"{name}: {list(c.array if isinstance(c, Table) else c)}" for name, c in columns
+        )
 
     def dump(self, at: Any) -> bytes:
         parts = [as_bytes(c.array if isinstance(c, Table) else c) for c in self.columns.values()]

@@ -22,7 +22,7 @@ class At(NamedTuple):
     """The cursors."""
 
     f: int
-    l: int  # noqa: E741
+    l: int
     r: int
     a: int
     b: int
@@ -68,11 +68,11 @@ def evict(q: Any, at: At) -> At:
 
 def fixup(q: Any, at: At) -> At:
     """Restore |l..r| + |r..a| + |a..b| + 1 = |f..b| - |b..e| and |l..r| = |r..a|."""
-    f, l, r, a, b, e = at  # noqa: E741
+    f, l, r, a, b, e = at
     if f == b:  # singleton
         return At(f, e, e, e, e, e)
     if l == b:  # flip
-        l, a, b = f, e, e  # noqa: E741
+        l, a, b = f, e, e
     if l == r:  # shift
         return At(f, l + 1, r + 1, a + 1, b, e)
     # shrink
@@ -96,7 +96,7 @@ class DABA(InOrder):
     steps = (start, insert, evict, query, size)
 
     def check(self) -> None:
-        f, l, r, a, b, e = self._at  # noqa: E741
+        f, l, r, a, b, e = self._at
         self._require(f <= l <= r <= a <= b <= e, "f <= l <= r <= a <= b <= e")
         sizes = (r - l) + (a - r) + (b - a) + 1 == (b - f) - (e - b) and r - l == a - r
         self._require(f == b == e or sizes, "the size invariants")

@@ -61,7 +61,8 @@ class Window(ABC):
             raise AssertionError(f"{type(self).__name__}: not so: {invariant}\n{self._dump()}")
 
     def _dump(self) -> str:
-        return repr(self.__dict__)
+        """The state, for a person who looks for what went wrong."""
+        return repr(self)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.monoid.name}, {len(self)} items>"
@@ -98,6 +99,9 @@ class InOrder(Window):
     def _new_room(self) -> Any:
         return Queue(self._layout, self._monoid.identity, self._places, self.cells_an_item)
 
+    def _dump(self) -> str:
+        return f"{self._at}\n{self._room.text(self._at)}"
+
     @property
     def _q(self) -> Any:
         return self._room.plain
@@ -125,14 +129,14 @@ class InOrder(Window):
     def insert_many(self, xs: Any) -> None:
         """Add each of `xs` in turn."""
         columns = self._columns(xs)
+        if columns is not None:  # room first: the kernel is for the kind of cells it gives
+            self._room.reserve(self._at, len(columns[0]))
         kernel = self._kernel(drivers.insert_many, columns)
         if kernel is None or columns is None:
             for x in rows(xs):
                 self.insert(x)
             return
-        n = len(columns[0])
-        self._room.reserve(self._at, n)
-        self._run(kernel, addresses(columns), n)
+        self._run(kernel, addresses(columns), len(columns[0]))
 
     def evict_many(self, k: int) -> None:
         """Remove the `k` oldest items; IndexError, with nothing changed, if there are fewer."""
