@@ -1,0 +1,272 @@
+"""How users define frames; what is wrong is said here, with the argument's name."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, get_args
+
+import numpy as np
+
+from sash.windows.duration import Duration, positive
+from sash.windows.frames import (
+    Bound,
+    Closed,
+    Delta,
+    Frame,
+    Lifetime,
+    Policy,
+    Range,
+    Rows,
+    Session,
+    Sliding,
+    Tumbling,
+    Until,
+    length,
+)
+
+UNBOUNDED = (1 << 63) - 1
+"""From here on a number of rows is without bound, as in pyspark.sql.Window."""
+
+PLACE = re.compile(r"(.*?)\s*(preceding|following)", re.IGNORECASE)
+
+
+def rows(n: int) -> Rows:
+    """The last `n` rows, the current one included.
+
+    >>> rows(50)
+    Rows(preceding=49, following=0)
+    """
+    if _whole(n, "n") < 1:
+        raise ValueError(f"n must be at least 1, not {n}")
+    return Rows(int(n) - 1, 0)
+
+
+def rows_between(start: int | None, end: int | None) -> Rows:
+    """As SQL's ROWS: negative numbers precede, 0 is the current row, None is unbounded.
+
+    >>> print(rows_between(-2, 2))
+    rows from 2 before to 2 after
+    """
+    lo = None if _unbounded(start, -1, "start") else _whole(start, "start")
+    hi = None if _unbounded(end, 1, "end") else _whole(end, "end")
+    if lo is not None and hi is not None and lo > hi:
+        raise ValueError(f"start={start} comes after end={end}; negative numbers precede")
+    return Rows(None if lo is None else -lo, hi)
+
+
+def range_between(start: Any, end: Any, closed: Closed = "both") -> Range:
+    """As SQL's RANGE: from time + start to time + end, both numbers or both durations.
+
+    Negative precedes; 0 is the current row and its peers; None is unbounded.
+    "1 hour preceding", "current row" and "unbounded preceding" are understood.
+
+    >>> range_between("-1 hour", 0) == range_between("1 hour preceding", "current row")
+    True
+    """
+    lo, hi = _bound(start, -1, "start"), _bound(end, 1, "end")
+    if isinstance(lo, Duration) and hi == 0:
+        hi = Duration(0)
+    if isinstance(hi, Duration) and lo == 0:
+        lo = Duration(0)
+    if lo is not None and hi is not None:
+        if isinstance(lo, Duration) != isinstance(hi, Duration):
+            raise TypeError(f"start={start!r} and end={end!r}: one has a unit, one has none")
+        if length(lo) > length(hi):
+            raise ValueError(
+                f"start={start!r} comes after end={end!r}; what precedes is negative, as in '-1 h'"
+            )
+    return Range(None if lo is None else -lo, hi, _closed(closed))
+
+
+def session(gap: Any) -> Session:
+    """Rows with no pause longer than `gap` between them, up to the current one.
+
+    >>> print(session("30 minutes"))
+    the session so far, gap 30 minutes
+    """
+    return Session(_positive(gap, "gap"))
+
+
+def delta(column: str, d: Any) -> Delta:
+    """Rows whose `column` is within `d` of the newest row's; see `Delta` for which.
+
+    >>> print(delta("km", 5))
+    km within 5 of the newest
+    """
+    if not isinstance(column, str):
+        raise TypeError(f"column must be a column's name, not {column!r}")
+    reach = _bound(d, 1, "d")
+    if reach is None or length(reach) < 0:
+        raise ValueError(f"d must be a number or a duration of at least 0, not {d!r}")
+    return Delta(column, reach)
+
+
+def until(predicate: Callable[[Any], bool] | str, column: str | None = None) -> Until:
+    """Rows since the last one that ended a window; a column's name is one of booleans.
+
+    >>> print(until("is_last"))
+    anew after each row where it is true of is_last
+    """
+    if isinstance(predicate, str):
+        if column is not None:
+            raise TypeError("predicate must be a function where a column is given too")
+        return Until(None, predicate)
+    _takes(predicate, 1, "predicate")
+    return Until(predicate, column)
+
+
+def policy(function: Callable[[Any, Any], bool], of: Any = None) -> Policy:
+    """Rows that `function(total, old)`, over partials, does not evict; see `Policy`.
+
+    >>> def full(total, old): return total - old >= 100
+    >>> print(policy(full))
+    policy full
+    """
+    _takes(function, 2, "function")
+    return Policy(function, of)
+
+
+def tumbling(size: Any, offset: Any = 0, closed: Closed = "left") -> Tumbling:
+    """Windows of `size`, one after the other, the edges at offset + k * size.
+
+    >>> print(tumbling("1 hour"))
+    each 1 hour
+    """
+    made = sliding(size, size, offset, closed)
+    return Tumbling(made.size, made.slide, made.offset, made.closed)
+
+
+def sliding(size: Any, slide: Any, offset: Any = 0, closed: Closed = "left") -> Sliding:
+    """Windows of `size`, one every `slide`, the edges at offset + k * slide.
+
+    >>> print(sliding("24 hours", "1 minute"))
+    1 day every 1 minute
+    """
+    whole, step = _positive(size, "size"), _positive(slide, "slide")
+    start = _bound(offset, 1, "offset")
+    start = Duration(0) if start == 0 and isinstance(whole, Duration) else start
+    if len({isinstance(b, Duration) for b in (whole, step, start)}) > 1:
+        raise TypeError(
+            f"size={size!r}, slide={slide!r} and offset={offset!r} must all be durations, "
+            "or all be numbers"
+        )
+    if length(step) > length(whole):
+        raise ValueError(
+            f"slide={slide!r} is larger than size={size!r}: rows between windows would be lost"
+        )
+    assert start is not None
+    return Sliding(whole, step, start, _closed(closed))
+
+
+def lifetime() -> Lifetime:
+    """All rows so far."""
+    return Lifetime()
+
+
+def as_frame(thing: Any, closed: Closed | None = None) -> Frame:
+    """A frame as it is; a duration d as the times from t - d to t.
+
+    `closed` is "both" (as SQL's RANGE) unless told; "right" is (t - d, t], as pandas
+    and polars have it.
+
+    >>> print(as_frame("24 hours", closed="right"))
+    the last 1 day, closed right
+    """
+    if closed is not None:
+        _closed(closed)
+    if isinstance(thing, Frame):
+        if closed is None:
+            return thing
+        if isinstance(thing, Range | Sliding):
+            return replace(thing, closed=closed)
+        raise TypeError(f"closed={closed!r} has no meaning for {thing}")
+    if isinstance(thing, str | timedelta | np.timedelta64 | Duration):
+        return Range(positive(thing, "frame"), Duration(0), closed or "both")
+    if isinstance(thing, int | float):
+        raise TypeError(
+            f"a frame of {thing!r} has no unit: rows({thing!r}) for rows, '{thing} s' for a time, "
+            f"range_between(-{thing!r}, 0) where time is a number"
+        )
+    raise TypeError(
+        f"{thing!r} is not a frame: give a duration such as '24 hours', or rows, rows_between, "
+        "range_between, session, delta, until, policy, tumbling, sliding or lifetime"
+    )
+
+
+def _whole(value: Any, argument: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise TypeError(f"{argument} must be a whole number of rows, not {value!r}")
+    return int(value)
+
+
+def _unbounded(value: Any, side: int, argument: str) -> bool:
+    """Whether a bound is none: None, or as far as Spark's constants or infinity."""
+    if value is None:
+        return True
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        return False
+    if not abs(value) >= UNBOUNDED:
+        return False
+    if (value > 0) != (side > 0):
+        raise ValueError(f"{argument}={value!r} is unbounded on the wrong side")
+    return True
+
+
+def _bound(value: Any, side: int, argument: str) -> Bound | None:
+    if isinstance(value, str):
+        return _place(value.strip(), side, argument)
+    if _unbounded(value, side, argument):
+        return None
+    if isinstance(value, timedelta | np.timedelta64 | Duration):
+        return Duration.of(value, argument)
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise TypeError(f"{argument} must be a number, a duration or None, not {value!r}")
+    if math.isnan(value):
+        raise ValueError(f"{argument} is NaN")
+    return value if isinstance(value, int | float) else value.item()
+
+
+def _place(text: str, side: int, argument: str) -> Bound | None:
+    if text.lower() == "current row":
+        return Duration(0)
+    found = PLACE.fullmatch(text)
+    if not found:
+        return Duration.of(text, argument)
+    away, word = found.group(1), found.group(2).lower()
+    if away.lower() == "unbounded":
+        if (word == "following") != (side > 0):
+            raise ValueError(f"{argument}={text!r} is unbounded on the wrong side")
+        return None
+    number: Bound = int(away) if away.isdigit() else Duration.of(away, argument)
+    return -number if word == "preceding" else number
+
+
+def _positive(value: Any, argument: str) -> Bound:
+    if value is None:
+        raise TypeError(f"{argument} is missing: give a duration such as '30 minutes'")
+    bound = _bound(value, 1, argument)
+    if bound is None or length(bound) <= 0:
+        raise ValueError(f"{argument} must be positive and finite, not {value!r}")
+    return bound
+
+
+def _closed(closed: Any) -> Closed:
+    if closed not in get_args(Closed):
+        raise ValueError(f"closed must be one of {', '.join(get_args(Closed))}, not {closed!r}")
+    return closed
+
+
+def _takes(function: Any, count: int, argument: str) -> None:
+    if not callable(function):
+        raise TypeError(f"{argument} must be a function, not {function!r}")
+    try:
+        inspect.signature(function).bind(*range(count))
+    except TypeError:
+        raise TypeError(f"{argument} must take {count} argument{'s' * (count > 1)}") from None
+    except ValueError:  # a built-in without a signature
+        return

@@ -1,0 +1,262 @@
+"""Frames: which rows are in the window of a row.
+
+Rows of one key are sorted by time; rows of equal time are *peers*. Frames by time
+include the current row's peers, as SQL's RANGE does, so that an answer does not
+depend on the order of ties; frames by count or by content end at the row itself.
+`tests/windows/oracle.py` has each definition as a few lines of brute force.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+from sash.windows.duration import Duration
+
+Closed = Literal["both", "left", "right", "neither"]
+By = Literal["count", "time", "content"]
+Bound = Duration | int | float
+"""How far a frame reaches: a Duration where time is a time, a number where it is one."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What all frames can say of themselves."""
+
+    by: ClassVar[By]
+
+    @property
+    def needs_following(self) -> bool:
+        """Whether rows after the current one, peers aside, can be in its window."""
+        return False
+
+    @property
+    def needs_peers(self) -> bool:
+        """Whether the current row's peers are in its window."""
+        return self.by == "time"
+
+    @property
+    def needs_duration(self) -> bool | None:
+        """True: the time column must be a time; False: a number; None: either."""
+        return None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that the frame itself reads, apart from the time."""
+        return ()
+
+
+@dataclass(frozen=True)
+class Rows(Frame):
+    """From `preceding` rows before the current one to `following` rows after it.
+
+    None is without bound. A negative number is on the other side: Rows(-1, 3) is
+    the next three rows.
+    """
+
+    preceding: int | None
+    following: int | None
+    by = "count"
+
+    @property
+    def needs_following(self) -> bool:
+        return self.following is None or self.following > 0
+
+    def __str__(self) -> str:
+        if self.following == 0 and self.preceding is not None:
+            return f"the last {self.preceding + 1} rows" if self.preceding else "the row itself"
+        return f"rows from {_place(self.preceding, -1)} to {_place(self.following, 1)}"
+
+
+@dataclass(frozen=True)
+class Range(Frame):
+    """Rows whose time is from t - `preceding` to t + `following`, t the row's own.
+
+    None is without bound. `closed` says which ends are included: with "right",
+    (t - preceding, t + following]. A negative bound is on the other side of t.
+    """
+
+    preceding: Bound | None
+    following: Bound | None
+    closed: Closed = "both"
+    by = "time"
+
+    @property
+    def needs_following(self) -> bool:
+        return self.following is None or length(self.following) > 0
+
+    @property
+    def needs_peers(self) -> bool:
+        after = self.preceding is None or -length(self.preceding) < 0
+        before = self.following is None or length(self.following) > 0
+        at_start = self.preceding is not None and length(self.preceding) == 0
+        at_end = self.following is not None and length(self.following) == 0
+        after |= at_start and self.closed in ("both", "left")
+        before |= at_end and self.closed in ("both", "right")
+        return after and before
+
+    @property
+    def needs_duration(self) -> bool | None:
+        given = [b for b in (self.preceding, self.following) if b is not None and length(b)]
+        return isinstance(given[0], Duration) if given else None
+
+    def __str__(self) -> str:
+        ends = "" if self.closed == "both" else f", closed {self.closed}"
+        if (
+            self.following is not None
+            and length(self.following) == 0
+            and self.preceding is not None
+        ):
+            return f"the last {self.preceding}{ends}"
+        return f"times from {_place(self.preceding, -1)} to {_place(self.following, 1)}{ends}"
+
+
+@dataclass(frozen=True)
+class Session(Frame):
+    """From the start of the current row's session up to the row and its peers.
+
+    A session ends where the next row is more than `gap` later; rows exactly `gap`
+    apart are in the same session, as in Spark's session_window. Seen from outside
+    (`every`), a session is from its first time to its last time + gap.
+    """
+
+    gap: Bound
+    by = "time"
+
+    @property
+    def needs_duration(self) -> bool | None:
+        return isinstance(self.gap, Duration)
+
+    def __str__(self) -> str:
+        return f"the session so far, gap {self.gap}"
+
+
+@dataclass(frozen=True)
+class Delta(Frame):
+    """Up to the current row, without the oldest rows whose `column` is more than d away.
+
+    As a row comes, rows are evicted from the oldest on while their `column` differs
+    from the newest row's by more than `d`; the first that does not stops it. So the
+    window of row i starts at s(i), the first j >= s(i - 1) with |a[i] - a[j]| <= d.
+    Where the column only grows, all rows of the window are within d of the newest.
+    A null or NaN is away from everything but itself: a row with one is alone.
+    """
+
+    column: str
+    d: Bound
+    by = "content"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return (self.column,)
+
+    def __str__(self) -> str:
+        return f"{self.column} within {self.d} of the newest"
+
+
+@dataclass(frozen=True)
+class Until(Frame):
+    """Up to the current row, from just after the last earlier row that ended a window.
+
+    A row for which `predicate(value)` is true ends the window that it is in; it
+    belongs to that window, and the next row starts anew. `value` is what the
+    aggregation takes, or that of `column`; without a predicate, `column` is true
+    or false itself.
+    """
+
+    predicate: Callable[[Any], bool] | None
+    column: str | None = None
+    by = "content"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return () if self.column is None else (self.column,)
+
+    def __str__(self) -> str:
+        what = getattr(self.predicate, "__name__", "predicate") if self.predicate else "it is true"
+        return f"anew after each row where {what}" + (f" of {self.column}" if self.column else "")
+
+
+@dataclass(frozen=True)
+class Policy(Frame):
+    """Up to the current row, without the oldest rows that `function` says to evict.
+
+    As a row comes it is inserted; `total` is then the whole window's partial. The
+    longest run of oldest rows, combined into `old`, for which function(total, old)
+    is true is evicted, maybe all. `total` stays what it was while that is decided.
+    The function must be monotone: true of a run, it is true of every shorter one;
+    then it is found by search in O(log n). If it is not, the run is some run for
+    which it is true and for which one row more is false; which one depends on the
+    algorithm. `sash.windows.not_monotone` looks for a counterexample.
+
+    The partials are those of the aggregation, or of the monoid `of`, which is kept
+    beside it: to keep the sum of a window at most 10 and ask for its maximum.
+    """
+
+    function: Callable[[Any, Any], bool]
+    of: Any = None
+    by = "content"
+
+    def __str__(self) -> str:
+        name = getattr(self.function, "__name__", "policy")
+        return f"policy {name}" + (f" of {getattr(self.of, 'name', self.of)}" if self.of else "")
+
+
+@dataclass(frozen=True)
+class Sliding(Frame):
+    """Windows of `size`, one every `slide`, the edges at offset + k * slide.
+
+    Seen from outside (`every`) each is from its start to its start + size, which
+    ends are included says `closed`: [start, end) unless told, as Spark's window().
+    Seen from a row, its window is the first to end of those that have the row, so
+    far: up to the row and its peers.
+    """
+
+    size: Bound
+    slide: Bound
+    offset: Bound
+    closed: Closed = "left"
+    by = "time"
+
+    @property
+    def needs_duration(self) -> bool | None:
+        return isinstance(self.size, Duration)
+
+    def __str__(self) -> str:
+        text = f"{self.size} every {self.slide}"
+        text += f", offset {self.offset}" if length(self.offset) else ""
+        return text + (f", closed {self.closed}" if self.closed != "left" else "")
+
+
+@dataclass(frozen=True)
+class Tumbling(Sliding):
+    """Windows of `size`, one after the other: Sliding with slide = size."""
+
+    def __str__(self) -> str:
+        return super().__str__().replace(f"{self.size} every", "each", 1)
+
+
+@dataclass(frozen=True)
+class Lifetime(Frame):
+    """All rows up to the current one and its peers; nothing is ever evicted."""
+
+    by = "time"
+
+    def __str__(self) -> str:
+        return "all rows so far"
+
+
+def length(bound: Bound) -> int | float:
+    """A bound as a number; a Duration in nanoseconds."""
+    return bound.ns if isinstance(bound, Duration) else bound
+
+
+def _place(bound: Bound | None, side: int) -> str:
+    if bound is None:
+        return "the first" if side < 0 else "the last"
+    if length(bound) == 0:
+        return "the current row"
+    after = (length(bound) > 0) == (side > 0)
+    away = bound if length(bound) > 0 else -bound
+    return f"{away} {'after' if after else 'before'}"
