@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from sash.monoids.fingerprint import fingerprint
+from sash.monoids.recipe import Recipe
 
 
 def same(x: Any) -> Any:
@@ -29,7 +30,8 @@ class Monoid:
     is a NumPy vector: it writes `x` into a vector that holds the identity, and
     `combine` works element by element. `typed(dtype)` gives the variant whose
     state is numbers, for inputs of that NumPy dtype (a tuple of dtypes for
-    inputs that are tuples), or None where there is none.
+    inputs that are tuples), or None where there is none. `recipe` is set by the
+    catalogue: the call that makes this monoid again, by which it pickles.
 
     >>> longest = Monoid("longest", 0, len, max)
     >>> longest.lower(longest.combine(longest.lift("ab"), longest.lift("c")))
@@ -47,6 +49,7 @@ class Monoid:
     version: int = 1
     fill: Callable[[Any, Any], None] | None = None
     typed: Callable[[Any], Monoid | None] | None = None
+    recipe: Recipe | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -80,7 +83,12 @@ class Monoid:
         return hash(self.digest)
 
     def __repr__(self) -> str:
-        return f"Monoid({self.name!r})"
+        return f"Monoid({self.name!r})" if self.recipe is None else repr(self.recipe)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        if self.recipe is not None:
+            return self.recipe.__reduce__()
+        return super().__reduce_ex__(protocol)
 
     @classmethod
     def vector(
