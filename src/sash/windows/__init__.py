@@ -1,5 +1,6 @@
 """Which rows are in: frames, slide policies, durations."""
 
+from sash.windows.bounds import bounds
 from sash.windows.define import (
     as_frame,
     delta,
@@ -27,9 +28,11 @@ from sash.windows.frames import (
     Tumbling,
     Until,
 )
+from sash.windows.policies import NotMonotone, not_monotone
 
 __all__ = [
-    "Closed", "Delta", "Duration", "Frame", "Lifetime", "Policy", "Range", "Rows", "Session",
-    "Sliding", "Tumbling", "Until", "as_frame", "delta", "lifetime", "policy", "range_between",
-    "rows", "rows_between", "session", "sliding", "tumbling", "until",
+    "Closed", "Delta", "Duration", "Frame", "Lifetime", "NotMonotone", "Policy", "Range", "Rows",
+    "Session", "Sliding", "Tumbling", "Until", "as_frame", "bounds", "delta", "lifetime",
+    "not_monotone", "policy", "range_between", "rows", "rows_between", "session", "sliding",
+    "tumbling", "until",
 ]  # fmt: skip

@@ -210,9 +210,10 @@ def _unbounded(value: Any, side: int, argument: str) -> bool:
         return True
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         return False
-    if not abs(value) >= UNBOUNDED:
+    far: int | float = value if isinstance(value, int | float) else value.item()
+    if not abs(far) >= UNBOUNDED:
         return False
-    if (value > 0) != (side > 0):
+    if (far > 0) != (side > 0):
         raise ValueError(f"{argument}={value!r} is unbounded on the wrong side")
     return True
 

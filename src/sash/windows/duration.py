@@ -121,6 +121,8 @@ def _parse(text: str, argument: str) -> Fraction:
         found = pattern.fullmatch(body)
         if found and any(found.groups()[1:]):
             return read(*found.groups())
+    if re.fullmatch(r"[+-]?P[\d.]+[YM].*", body):
+        _unit("years", text, argument)
     total, at = Fraction(0), 0
     while at < len(body) and (part := PART.match(body, at)):
         number, unit = part.groups()
