@@ -3,6 +3,7 @@
 from sash.swag.daba import DABA
 from sash.swag.daba_lite import DABALite
 from sash.swag.recalc import Recalc
+from sash.swag import registry
 from sash.swag.registry import ALGORITHMS, restore
 from sash.swag.snapshot import SnapshotError
 from sash.swag.subtract_on_evict import SubtractOnEvict

@@ -111,6 +111,8 @@ class InOrder(Window):
 
     def insert(self, x: Any) -> None:
         """Add `x` as the youngest item."""
+        if self._compiled and self._layout is None:
+            self._columns([x])
         v = self._monoid.lift(x)
         if not self._checked:
             self._check_shapes(v)
@@ -124,6 +126,8 @@ class InOrder(Window):
         self._at = self._evict(self._q, self._at)
 
     def query(self) -> Any:
+        if len(self) == 0:  # of the monoid as it was given: a typed one's identity is a number
+            return self.monoid.lower(self.monoid.identity)
         return self._monoid.lower(self._query(self._q, self._at))
 
     def insert_many(self, xs: Any) -> None:
