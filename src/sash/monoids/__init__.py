@@ -1,18 +1,52 @@
 """What is combined: `Monoid` and the catalogue."""
 
-from sash.monoids.collections import Collect, Concat
-from sash.monoids.extremes import ArgMax, ArgMin, Max, MaxCount, Min, MinCount
+from sash.monoids.collections import Collect, CollectDistinct, Concat, CountDistinct
+from sash.monoids.ends import M4, First, FirstN, Last, LastN
+from sash.monoids.extremes import ArgMax, ArgMin, Max, MaxCount, Min, MinCount, TopK
+from sash.monoids.join import column, join
 from sash.monoids.moments import StdDev, Var
 from sash.monoids.monoid import Monoid, as_monoid
+from sash.monoids.quantiles import Quantiles
+from sash.monoids.regression import LinearRegression
+from sash.monoids.runs import LongestRun
+from sash.monoids.sketches import (
+    Bloom,
+    CountMin,
+    HyperLogLog,
+    bloom_contains,
+    countmin_estimate,
+)
+from sash.monoids.spread import Range, RelativeVariation
 from sash.monoids.sums import Count, GeoMean, Mean, Product, Sum
 
+CATALOGUE = (
+    Count, Sum, Product, Min, Max, Mean, GeoMean, Var, StdDev, Range, MaxCount, MinCount,
+    ArgMax, ArgMin, First, Last, FirstN, LastN, TopK, M4, Collect, CollectDistinct,
+    CountDistinct, Concat, Bloom, CountMin, HyperLogLog, Quantiles, LongestRun,
+    RelativeVariation, LinearRegression,
+)  # fmt: skip
+"""Every factory of a monoid: one line here, and the laws are checked on it."""
+
 __all__ = [
+    "CATALOGUE",
+    "M4",
     "ArgMax",
     "ArgMin",
+    "Bloom",
     "Collect",
+    "CollectDistinct",
     "Concat",
     "Count",
+    "CountDistinct",
+    "CountMin",
+    "First",
+    "FirstN",
     "GeoMean",
+    "HyperLogLog",
+    "Last",
+    "LastN",
+    "LinearRegression",
+    "LongestRun",
     "Max",
     "MaxCount",
     "Mean",
@@ -20,8 +54,16 @@ __all__ = [
     "MinCount",
     "Monoid",
     "Product",
+    "Quantiles",
+    "Range",
+    "RelativeVariation",
     "StdDev",
     "Sum",
+    "TopK",
     "Var",
     "as_monoid",
+    "bloom_contains",
+    "column",
+    "countmin_estimate",
+    "join",
 ]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from heapq import merge
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from sash.monoids.collections import alone
 from sash.monoids.monoid import Monoid, same
 from sash.monoids.order import above, larger, smaller, tied
-from sash.monoids.recipe import entry
+from sash.monoids.recipe import entry, whole
 from sash.monoids.variants import (
     counted,
     for_numbers,
@@ -153,3 +156,23 @@ def _pair(name: str, x: Any) -> Any:
     if not isinstance(x, tuple | list) or len(x) != 2:
         raise TypeError(f"{name} takes pairs (measure, argument), not {x!r}")
     return x
+
+
+def TopK(k: int) -> Monoid:
+    """The `k` largest items, the largest first; equal ones in order of arrival.
+
+    >>> w = TopK(2)
+    >>> w.lower(w.combine(w.lift(1), w.combine(w.lift(3), w.lift(2))))
+    [3, 2]
+    """
+    k = whole("TopK", "k", k, 1)
+
+    def combine(a: Any, b: Any) -> Any:
+        return tuple(islice(merge(a, b, key=rank, reverse=True), k))
+
+    return entry(TopK, nullable("TopK", alone, combine, list, empty=list), k=k)
+
+
+def rank(x: Any) -> Any:
+    """A key that sorts as Spark does, NaN above all."""
+    return (1, 0) if x != x else (0, x)

@@ -39,19 +39,25 @@ class Recipe:
         return _make, (self.factory, self.arguments)
 
 
+def known_as(monoid: Monoid, factory: Any, arguments: dict[str, Any]) -> Monoid:
+    """`monoid`, which is new, with the call of `factory` that makes it again."""
+    object.__setattr__(monoid, "recipe", Recipe(factory, arguments))
+    return monoid
+
+
 def entry(
-    factory: Callable[..., Monoid], monoid: Monoid, dtype: Any = None, **parameters: Any
+    factory: Callable[..., Monoid], monoid: Monoid, dtype: Any = None, /, **parameters: Any
 ) -> Monoid:
     """`monoid` as `factory` made it from `parameters`; its typed variant if `dtype` is given."""
     variants = monoid.typed
 
     def typed(dtype: Any) -> Monoid | None:
         found = variants(dtype) if variants is not None else None
-        return None if found is None else _known_as(found, factory, parameters | {"dtype": dtype})
+        return None if found is None else known_as(found, factory, parameters | {"dtype": dtype})
 
     if dtype is None:
         made = monoid if variants is None else monoid.with_(typed=typed)
-        return _known_as(made, factory, parameters)
+        return known_as(made, factory, parameters)
     found = typed(dtype)
     if found is None:
         raise TypeError(
@@ -73,11 +79,6 @@ def whole(factory: str, name: str, value: Any, least: int) -> int:
     if value < least:
         raise ValueError(f"{factory}: {name} must be at least {least}, not {value}")
     return int(value)
-
-
-def _known_as(monoid: Monoid, factory: Any, arguments: dict[str, Any]) -> Monoid:
-    object.__setattr__(monoid, "recipe", Recipe(factory, arguments))
-    return monoid
 
 
 def _make(factory: Callable[..., Monoid], arguments: dict[str, Any]) -> Monoid:
