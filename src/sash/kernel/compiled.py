@@ -143,7 +143,7 @@ def _meanings(target: Target, answer: Answer | None, jit: Any) -> dict[Any, Any]
     layout, monoid = target.layout, target.monoid
     users = user_functions(monoid, jit)
     fields = {n: t for n, t in inspect.get_annotations(target.store).items() if n != "held"}
-    dtypes = {n: words.COLUMNS.get(str(t)) for n, t in fields.items()}
+    dtypes = {n: words.dtype_of(t) for n, t in fields.items()}
     scope: dict[str, Any] = {
         "np": np, "load": machine.load, "store": machine.store, "pointer": machine.pointer,
         "known": machine.known,

@@ -18,7 +18,7 @@ import numpy as np
 
 from sash.kernel.cells import Chunks, Ring, Table, held_rows
 from sash.kernel.layout import Layout
-from sash.kernel.words import COLUMNS, Partials
+from sash.kernel.words import Partials, dtype_of
 
 
 class Store(NamedTuple):
@@ -113,7 +113,7 @@ class Arena:
             if name == "held":
                 continue
             count = rows * self._cells.get(name, 1)
-            dtype = COLUMNS.get(str(kind))
+            dtype = dtype_of(kind)
             partials = dtype is None
             self.columns[name] = Table(layout, count) if partials else np.zeros(count, dtype)
 

@@ -25,6 +25,13 @@ Int64 = Int32 = Int8 = Float64 = Any
 
 COLUMNS = {name: np.dtype(name.lower()) for name in ("Int64", "Int32", "Int8", "Float64")}
 
+
+def dtype_of(annotation: Any) -> np.dtype | None:
+    """The dtype of a store's field that holds numbers; None of one that holds partials."""
+    name = getattr(annotation, "__forward_arg__", annotation)  # a NamedTuple wraps strings
+    return COLUMNS.get(str(name))
+
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
