@@ -1,7 +1,10 @@
 """How a window is kept: one file an algorithm, one contract, a registry."""
 
+from sash.swag.b_int import BInt
 from sash.swag.daba import DABA
 from sash.swag.daba_lite import DABALite
+from sash.swag.flat_fat import FlatFAT
+from sash.swag.reactive import Reactive
 from sash.swag.recalc import Recalc
 from sash.swag import registry
 from sash.swag.registry import ALGORITHMS, restore
@@ -13,8 +16,11 @@ from sash.swag.window import Window
 
 __all__ = [
     "ALGORITHMS",
+    "BInt",
     "DABA",
     "DABALite",
+    "FlatFAT",
+    "Reactive",
     "Recalc",
     "SnapshotError",
     "SubtractOnEvict",

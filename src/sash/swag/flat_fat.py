@@ -20,10 +20,9 @@ import numpy as np
 
 from sash.kernel import Layout
 from sash.kernel.bind import bind_plain
-from sash.kernel.cells import Table, as_columns
+from sash.kernel.cells import as_columns
 from sash.kernel.compiled import Kernel, Target, compiled_or_none
 from sash.kernel.compiled import compiled as compiled_or_error
-from sash.kernel.room import Arena
 from sash.kernel.words import (
     FIRST_FREE,
     Int64,
@@ -40,7 +39,8 @@ from sash.kernel.words import (
     put,
 )
 from sash.monoids.monoid import as_monoid
-from sash.swag.window import addresses, rows
+from sash.swag.heap import Heap
+from sash.swag.window import addresses, agree, rows
 
 PREFIX, SUFFIX = FIRST_FREE, FIRST_FREE + 1
 PLACES = FIRST_FREE + 2
@@ -149,3 +149,127 @@ def overwrite(memory: Any, at: At, xs: Any, pairs: int) -> At:
             i += 1
     update(q, pairs)
     return at
+
+
+class FlatFAT:
+    """Values at locations 0 to len - 1; aggregates of all, of any prefix, of any suffix.
+
+    NumPy arrays run compiled where the monoid's state is made of numbers.
+
+    >>> from sash import monoids as m, swag
+    >>> fat = swag.FlatFAT(m.Max(), [3, 1, 4, 1, 5])
+    >>> fat.aggregate(), fat.prefix(1), fat.suffix(3)
+    (5, 3, 5)
+    >>> fat.update([0, 4], [2, 0]); fat.aggregate(), fat.prefix(1), fat.suffix(3)
+    (4, 2, 1)
+    """
+
+    def __init__(self, monoid: Any, values: Any, *, compiled: bool | None = None) -> None:
+        """n - 1 combines, n the power of two from len(values) on."""
+        self.monoid = self._monoid = as_monoid(monoid)
+        self._compiled = compiled
+        columns = self._columns(values)
+        if columns is not None:
+            kinds = tuple(c.dtype for c in columns)
+            self._monoid = self.monoid.of(kinds[0] if len(kinds) == 1 else kinds)
+        self._layout = Layout.of(self._monoid.identity, self._monoid.dtype)
+        self._plain = bind_plain(self._monoid, {})
+        items = values if columns is not None else list(values)
+        self._length = len(items) if columns is None else len(columns[0])
+        n = 1 << max(self._length - 1, 0).bit_length()
+        self._at = At(n)
+        self._room = Heap(Store, self._layout, self._monoid.identity, PLACES, n, work=2)
+        self._run(create, items, columns, self._length)
+
+    def __len__(self) -> int:
+        return self._length
+
+    def update(self, locations: Any, values: Any) -> None:
+        """Write values[k] at locations[k], each location once.
+
+        At most m (1 + ceil(log2(n / m))) combines for m locations: m when all change,
+        log2(n) for one.
+        """
+        columns = self._columns(values)
+        items = values if columns is not None else list(values)
+        count = len(items) if columns is None else len(columns[0])
+        order, leaves = self._leaves(locations, count)
+        if columns is not None:
+            columns = tuple(c[order] for c in columns)
+            items = columns if len(columns) > 1 else columns[0]
+        else:
+            items = [items[k] for k in order]
+        self._run(overwrite, items, columns, self._room.set_work(leaves))
+
+    def aggregate(self) -> Any:
+        """The answer over all values. No combines."""
+        if self._length == 0:
+            return self.monoid.lower(self.monoid.identity)
+        return self._monoid.lower(self._plain(aggregate)(self._room.plain))
+
+    def prefix(self, i: int) -> Any:
+        """The answer over locations 0 to i, both included. At most log2(n) combines."""
+        return self._answer(prefix, i)
+
+    def suffix(self, j: int) -> Any:
+        """The answer over locations j to the last, both included. At most log2(n) combines."""
+        return self._answer(suffix, j)
+
+    def check(self) -> None:
+        """Raise AssertionError if a node is not its children combined."""
+        part, n = self._room.plain.part, self._at.n
+        for v in range(1, n):
+            both = self._monoid.combine(part[2 * v], part[2 * v + 1])
+            if not agree(part[v], both):
+                raise AssertionError(f"node {v} is {part[v]}, its children combined are {both}")
+
+    def _answer(self, walk: Any, location: int) -> Any:
+        if not 0 <= location < self._length:
+            raise IndexError(f"location {location} of a FlatFAT of {self._length} values")
+        return self._monoid.lower(self._plain(walk)(self._room.plain, self._at.n, location))
+
+    def _leaves(self, locations: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
+        """The order that sorts the locations, and their leaves in that order."""
+        given = np.asarray(locations if isinstance(locations, np.ndarray) else list(locations))
+        if given.size == 0:
+            given = given.astype(np.int64)
+        if given.ndim != 1 or given.dtype.kind not in "iu":
+            raise TypeError(f"locations must be whole numbers, not {locations!r}")
+        if len(given) != count:
+            raise ValueError(f"{len(given)} locations for {count} values")
+        order = np.argsort(given, kind="stable")
+        ordered = given[order].astype(np.int64)
+        if count and not (ordered[0] >= 0 and ordered[-1] < self._length):
+            wrong = ordered[0] if ordered[0] < 0 else ordered[-1]
+            raise IndexError(f"location {wrong} of a FlatFAT of {self._length} values")
+        twice = np.flatnonzero(np.diff(ordered) == 0)
+        if len(twice):
+            raise ValueError(f"location {ordered[twice[0]]} is given twice")
+        return order, ordered + self._at.n
+
+    def _columns(self, values: Any) -> tuple[np.ndarray, ...] | None:
+        arrays = isinstance(values, np.ndarray) or (
+            isinstance(values, tuple) and all(isinstance(x, np.ndarray) for x in values)
+        )
+        if self._compiled is False or not (arrays or self._compiled) or len(values) == 0:
+            return None
+        return as_columns(values)
+
+    def _run(self, driver: Any, items: Any, columns: Any, count: int) -> None:
+        kernel = self._kernel(driver, columns)
+        if kernel is not None:
+            kernel.run(self._room.memory(), self._at, addresses(columns), count)
+            return
+        xs: Sequence[Any] = list(rows(items))
+        if self._layout is not None:
+            for x in {type(x): x for x in xs}.values():
+                self._layout.check(self._monoid.lift(x), f"lift of monoid {self.monoid.name!r}")
+        self._plain(driver)(self._room.plain, self._at, xs, count)
+
+    def _kernel(self, driver: Any, columns: Any) -> Kernel | None:
+        if columns is None or self._layout is None:
+            return None
+        inputs = tuple(c.dtype for c in columns)
+        target = Target(self._monoid, self._layout, {}, At, Store, inputs=inputs, places=PLACES)
+        make = compiled_or_error if self._compiled else compiled_or_none
+        return make(driver, target)

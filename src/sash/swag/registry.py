@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from sash.swag import snapshot
+from sash.swag.b_int import BInt
 from sash.swag.daba import DABA
 from sash.swag.daba_lite import DABALite
+from sash.swag.reactive import Reactive
 from sash.swag.recalc import Recalc
 from sash.swag.subtract_on_evict import SubtractOnEvict
 from sash.swag.two_stacks import TwoStacks
@@ -20,6 +22,8 @@ IN_ORDER: tuple[type[InOrder], ...] = (
     TwoStacksLite,
     DABA,
     DABALite,
+    Reactive,
+    BInt,
 )
 
 ALGORITHMS: dict[str, type[Window]] = {cls.__name__: cls for cls in IN_ORDER}

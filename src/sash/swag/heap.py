@@ -1,0 +1,65 @@
+"""Heap: the room of a flat tree, of FlatFAT's kind: node v's children are 2v and 2v + 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sash.kernel import Layout
+from sash.kernel.cells import Table
+from sash.kernel.room import Arena
+
+
+class Heap(Arena):
+    """Room for one flat tree of any capacity up to `rows`: two partials a row.
+
+    `lists` names the fields of the store that do not grow with it, and their lengths.
+    """
+
+    def __init__(
+        self,
+        store: type,
+        layout: Layout | None,
+        identity: Any,
+        places: int,
+        rows: int,
+        **lists: int,
+    ) -> None:
+        super().__init__(store, {"part": 2}, layout, identity, places, rows)
+        self._lists = tuple(lists)
+        for name, length in lists.items():
+            self.columns[name] = np.zeros(length, np.int64)
+
+    def enlarge(self, rows: int) -> bool:
+        """Have at least `rows` rows; whether that was needed."""
+        lists = {name: self.columns[name] for name in self._lists}
+        enlarged = super().enlarge(rows)
+        self.columns.update(lists)
+        return enlarged
+
+    def reserve(self, at: Any, more: int) -> None:
+        """Make room for `more` insertions; give back what a window that shrank left."""
+        rows = max(at.capacity, 1 << (at.e - at.f + more - 1).bit_length())
+        if rows > self.rows:
+            self.enlarge(rows)
+        elif self.rows > 4 * rows:
+            self._cut(rows)
+
+    def set_work(self, leaves: np.ndarray) -> int:
+        """Let W hold these leaves, which are sorted; how many pairs it has now."""
+        starts = np.flatnonzero(np.diff(leaves, prepend=-1) > 1)
+        ends = np.append(starts[1:], len(leaves)) - 1
+        pairs = np.stack([leaves[starts], leaves[ends]], axis=1).astype(np.int64)
+        if pairs.size > len(self.columns["work"]):
+            self.columns["work"] = np.zeros(pairs.size, np.int64)
+        self.columns["work"][: pairs.size] = pairs.ravel()
+        return len(pairs)
+
+    def _cut(self, rows: int) -> None:
+        self.rows = rows
+        for name, column in self.columns.items():
+            if isinstance(column, Table):
+                column.array = column.array[: 2 * rows].copy()
+            elif name not in self._lists:
+                self.columns[name] = column[:rows].copy()

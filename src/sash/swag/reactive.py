@@ -1,0 +1,294 @@
+"""Reactive Aggregator: a window in the leaves of a FlatFAT; items leave from anywhere.
+
+Order   in order; any item may be removed.   Needs   associativity.
+Cost    combines: insert 0, evict 0; query, after m insertions and evictions since the last
+        one, at most m (1 + ceil(log2(n / m))) and 2 log2(n) more where the buffer is
+        inverted; n more, amortized over them, when the capacity changes.
+        Space 2n partials where n is a power of two, up to 8n after evictions.
+Paper   General Incremental Sliding-Window Aggregation, 2015, section 5.
+Legend  f is the paper's front pointer, e - 1 its back pointer; the item of index i is in
+        slot i mod capacity. The window is f..e without the holes; q.hole marks them.
+        q.seen holds f and e as of the last trigger: what came and went since is not in
+        FlatFAT's inner nodes yet. The identity is the paper's marker of an empty slot.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sash.kernel.words import (
+    ANSWER,
+    Int8,
+    Int64,
+    Partial,
+    Partials,
+    attach,
+    combine,
+    get,
+    hold,
+    one,
+    outlined,
+    put,
+)
+from sash.swag.flat_fat import PLACES, aggregate, prefix, suffix, update, update_one
+from sash.swag.heap import Heap
+from sash.swag.window import InOrder, agree
+
+LEAST = 4  # the default capacity
+PLAIN = 32  # changes up to which a compiled trigger is not worth its call
+
+
+class Store(NamedTuple):
+    """The store."""
+
+    part: Partials
+    hole: Int8
+    seen: Int64
+    work: Int64
+    held: int
+
+
+class At(NamedTuple):
+    """The cursors."""
+
+    f: int
+    e: int
+    capacity: int
+    holes: int
+
+
+def start(q: Any) -> At:
+    """An empty window; no slot has its marker yet."""
+    q.seen[0], q.seen[1] = -LEAST, 0
+    return At(0, 0, LEAST, 0)
+
+
+def size(at: At) -> int:
+    """How many items are in the window."""
+    return at.e - at.f - at.holes
+
+
+def leaf(capacity: int, i: int) -> int:
+    """The leaf of the item of index i."""
+    return capacity + (i & (capacity - 1))
+
+
+def insert(q: Any, at: At, v: Partial) -> At:
+    """Write `v` to the next slot, after making one free if need be."""
+    if at.e - at.f == at.capacity:
+        at = make_room(q, at)
+    put(q.part, leaf(at.capacity, at.e), v)
+    return At(at.f, at.e + 1, at.capacity, at.holes)
+
+
+def evict(q: Any, at: At) -> At:
+    """Move the front over the oldest item."""
+    return tidy(q, At(at.f + 1, at.e, at.capacity, at.holes))
+
+
+def tidy(q: Any, at: At) -> At:
+    """After items left: the front is at an item, and a quarter of the slots are filled."""
+    f, holes = at.f, at.holes
+    while holes > 0 and q.hole[f & (at.capacity - 1)] != 0:
+        q.hole[f & (at.capacity - 1)] = 0
+        f, holes = f + 1, holes - 1
+    at = At(f, at.e, at.capacity, holes)
+    if 4 * size(at) < at.capacity and at.capacity > LEAST:
+        at = resize(q, at, at.capacity // 2)
+    return at
+
+
+@outlined
+def make_room(q: Any, at: At) -> At:
+    """The buffer is full: compact it if a quarter of it is holes, else double it."""
+    if 4 * size(at) <= 3 * at.capacity:
+        return compact(q, at)
+    return resize(q, at, 2 * at.capacity)
+
+
+@outlined
+def resize(q: Any, at: At, capacity: int) -> At:
+    """Copy the items to a FlatFAT of another capacity, whose nodes are all to be renewed.
+
+    It is in the same cells: the leaves of the one are no leaves of the other.
+    """
+    e = at.f
+    for i in range(at.f, at.e):
+        slot = i & (at.capacity - 1)
+        if at.holes > 0 and q.hole[slot] != 0:
+            q.hole[slot] = 0
+        else:
+            put(q.part, leaf(capacity, e), get(q.part, at.capacity + slot))
+            e += 1
+    q.seen[0], q.seen[1] = e - capacity, at.f
+    return At(at.f, e, capacity, 0)
+
+
+@outlined
+def compact(q: Any, at: At) -> At:
+    """Shift items left over the holes; from the first hole on, all is to be renewed."""
+    e = at.f
+    for i in range(at.f, at.e):
+        slot = i & (at.capacity - 1)
+        if q.hole[slot] != 0:
+            q.hole[slot] = 0
+            q.seen[1] = min(q.seen[1], e)
+        else:
+            put(q.part, leaf(at.capacity, e), get(q.part, at.capacity + slot))
+            e += 1
+    q.seen[0] = e - at.capacity
+    return At(at.f, e, at.capacity, 0)
+
+
+def remove(q: Any, at: At, pairs: int) -> At:
+    """Turn the items in the leaves that q.work holds into holes. After a trigger only."""
+    holes = at.holes
+    for k in range(pairs):
+        for v in range(q.work[2 * k], q.work[2 * k + 1] + 1):
+            put(q.part, v, one(q))
+            q.hole[v - at.capacity] = 1
+            holes += 1
+    update(q, pairs)
+    return tidy(q, At(at.f, at.e, at.capacity, holes))
+
+
+def trigger(q: Any, at: At) -> None:
+    """Update FlatFAT with what came and went since the last trigger."""
+    left = max(q.seen[0], at.e - at.capacity)  # left..f are empty, and not refilled yet
+    came = max(q.seen[1], at.f)  # came..e are new
+    q.seen[0], q.seen[1] = at.f, at.e
+    if left == at.f and came == at.e - 1:
+        update_one(q, leaf(at.capacity, came))
+    elif left != at.f or came != at.e:
+        update_all(q, at, left, came)
+
+
+@outlined
+def update_all(q: Any, at: At, left: int, came: int) -> None:
+    """Mark slots left..f as empty; update FlatFAT with them and with slots came..e."""
+    for i in range(left, at.f):
+        put(q.part, leaf(at.capacity, i), one(q))
+    turn = (left & -at.capacity) + at.capacity  # the index at which slots start again from 0
+    pairs = list_leaves(q, at, 0, max(left, turn), at.f)
+    pairs = list_leaves(q, at, pairs, max(came, turn), at.e)
+    pairs = list_leaves(q, at, pairs, left, min(at.f, turn))
+    pairs = list_leaves(q, at, pairs, came, min(at.e, turn))
+    update(q, pairs)
+
+
+def list_leaves(q: Any, at: At, pairs: int, lo: int, hi: int) -> int:
+    """Add the leaves of indexes lo..hi, which lie side by side, to q.work."""
+    if lo >= hi:
+        return pairs
+    q.work[2 * pairs] = leaf(at.capacity, lo)
+    q.work[2 * pairs + 1] = leaf(at.capacity, hi - 1)
+    return pairs + 1
+
+
+def query(q: Any, at: At) -> Partial:
+    """Trigger, then the window combined: suffix and prefix where the buffer is inverted."""
+    trigger(q, at)
+    front, back = at.f & (at.capacity - 1), (at.e - 1) & (at.capacity - 1)
+    if front <= back:
+        return aggregate(q)
+    older, younger = suffix(q, at.capacity, front), prefix(q, at.capacity, back)
+    return hold(q, ANSWER, combine(older, younger))
+
+
+def trigger_now(memory: Any, at: At) -> At:
+    """A driver: trigger."""
+    trigger(attach(memory), at)
+    return at
+
+
+class Reactive(InOrder):
+    """In-order window, O(log n), less an item in batches; items can be removed anywhere.
+
+    >>> from sash import monoids as m, swag
+    >>> w = swag.Reactive(m.Max())
+    >>> w.insert_many([3, 1, 4, 1]); w.evict(); w.query()
+    4
+    >>> w.remove(1); w.query(), len(w)
+    (1, 2)
+    """
+
+    cursors = At
+    store = Store
+    steps = (start, insert, evict, query, size)
+
+    def query(self) -> Any:
+        self._trigger()
+        return super().query()
+
+    def remove(self, *positions: int) -> None:
+        """Remove the items at these positions, 0 the oldest; IndexError if one is not there.
+
+        At most m (1 + ceil(log2(n / m))) combines for m positions. Where there are
+        holes already, they are passed over, a byte a slot.
+        """
+        wanted = [operator.index(i) for i in positions]
+        for i in wanted:
+            if not 0 <= i < len(self):
+                raise IndexError(f"remove item {i} from a window of {len(self)}")
+        if len(set(wanted)) < len(wanted):
+            raise ValueError(f"remove each item once, not {positions}")
+        self._trigger()
+        leaves = sorted(leaf(self._at.capacity, self._index(i)) for i in wanted)
+        pairs = self._room.set_work(np.array(leaves, np.int64))
+        self._at = self._plain(remove)(self._q, self._at, pairs)
+
+    def check(self) -> None:
+        self._trigger()
+        f, e, capacity, holes = self._at
+        self._require(0 <= f <= e <= f + capacity, "0 <= f <= e <= f + capacity")
+        self._require(capacity == LEAST or 4 * len(self) >= capacity, "a quarter is filled")
+        self._require(holes == self._holes(f, e) == self._room.columns["hole"].sum(), "holes")
+        self._require(f == e or self._holes(f, f + 1) == 0, "no hole at the front")
+        part, monoid = self._q.part, self._monoid
+        for i in range(e - capacity, e):
+            if i < f or self._holes(i, i + 1):
+                empty = part[leaf(capacity, i)]
+                self._require(agree(empty, monoid.identity), f"slot of index {i} is empty")
+        for v in range(1, capacity):
+            both = monoid.combine(part[2 * v], part[2 * v + 1])
+            self._require(agree(part[v], both), f"node {v} is its children combined")
+
+    def _trigger(self) -> None:
+        """Trigger, compiled where much has changed."""
+        at, (f, e) = self._at, self._room.columns["seen"].tolist()
+        changes = at.f - max(f, at.e - at.capacity) + at.e - max(e, at.f)
+        compile_it = changes > PLAIN and self._layout is not None
+        kernel = self._kernel(trigger_now, ()) if compile_it else None
+        if kernel is None:
+            self._plain(trigger)(self._q, at)
+        else:
+            self._run(kernel)
+
+    def _index(self, position: int) -> int:
+        """The index of an item: as far from the front as its position and the holes before."""
+        lo, hi = self._at.f, self._at.f + position + 1
+        while passed := self._holes(lo, hi):
+            lo, hi = hi, hi + passed
+        return hi - 1
+
+    def _holes(self, lo: int, hi: int) -> int:
+        """How many of the slots of indexes lo..hi are holes."""
+        hole, capacity = self._room.columns["hole"], self._at.capacity
+        start = lo % capacity
+        ends = np.count_nonzero(hole[start : min(start + hi - lo, capacity)])
+        return int(ends + np.count_nonzero(hole[: max(start + hi - lo - capacity, 0)]))
+
+    def _new_room(self) -> Heap:
+        self._places = PLACES
+        identity = self._monoid.identity
+        return Heap(Store, self._layout, identity, PLACES, LEAST, seen=2, work=6)
+
+    def _make_room_to_slide(self, n: int, most: int) -> None:
+        self._room.reserve(self._at, max(most - len(self), 0))
+
+    def _state(self) -> tuple[dict[str, Any], bytes]:
+        self._trigger()  # so that nothing of an item that left is kept
+        return super()._state()
