@@ -20,8 +20,12 @@ Partial = Any
 Partials = Any
 """Annotation of a field of a store that holds partials, for `get` and `put`."""
 
-Int64 = Int32 = Int8 = Float64 = Any
-"""Annotations of fields of a store that hold numbers, indexed as they are."""
+Int64 = Any
+"""Annotation of a field of a store that holds numbers, indexed as they are; so are Int32, …"""
+
+Int32 = Any
+Int8 = Any
+Float64 = Any
 
 COLUMNS = {name: np.dtype(name.lower()) for name in ("Int64", "Int32", "Int8", "Float64")}
 

@@ -4,6 +4,7 @@ from sash.swag.b_int import BInt
 from sash.swag.daba import DABA
 from sash.swag.daba_lite import DABALite
 from sash.swag.flat_fat import FlatFAT
+from sash.swag.flat_fit import FlatFIT
 from sash.swag.reactive import Reactive
 from sash.swag.recalc import Recalc
 from sash.swag import registry
@@ -20,6 +21,7 @@ __all__ = [
     "DABA",
     "DABALite",
     "FlatFAT",
+    "FlatFIT",
     "Reactive",
     "Recalc",
     "SnapshotError",

@@ -8,6 +8,7 @@ from sash.swag import snapshot
 from sash.swag.b_int import BInt
 from sash.swag.daba import DABA
 from sash.swag.daba_lite import DABALite
+from sash.swag.flat_fit import FlatFIT
 from sash.swag.reactive import Reactive
 from sash.swag.recalc import Recalc
 from sash.swag.subtract_on_evict import SubtractOnEvict
@@ -24,6 +25,7 @@ IN_ORDER: tuple[type[InOrder], ...] = (
     DABALite,
     Reactive,
     BInt,
+    FlatFIT,
 )
 
 ALGORITHMS: dict[str, type[Window]] = {cls.__name__: cls for cls in IN_ORDER}

@@ -1,0 +1,249 @@
+"""FlatFIT: in-order windows in amortized constant time, and any range that ends at the youngest.
+
+Order   in order.   Needs   associativity.
+Cost    combines, of n items: insert 0, evict 0; query 3 on average and n - 1 at most where
+        only the whole window is asked for; n - 1 for all n ranges together.
+        Space n partials and n pointers (none for the stack), in at most 4 n rows.
+Paper   FlatFIT: Accelerated Incremental Sliding-Window Aggregation For Real-Time
+        Analytics, 2017, and In-Order Sliding-Window Aggregation in Worst-Case Constant
+        Time, 2021, section 7, on resizing.
+Legend  f..e is the window; part[i] is the paper's Partials[i] and ahead[i] its
+        Pointers[i] - i: part[i] is items i..i + ahead[i] combined.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sash.kernel.rings import Rings
+from sash.kernel.words import (
+    ANSWER,
+    Int32,
+    Int64,
+    Partial,
+    Partials,
+    combine,
+    get,
+    hold,
+    one,
+    outlined,
+    put,
+)
+from sash.monoids.monoid import Monoid
+from sash.swag.window import InOrder
+
+
+class Store(NamedTuple):
+    """The store: a weighted jump table. Distances stay as they are when it is resized."""
+
+    part: Partials
+    ahead: Int32
+    cap: Int64
+    held: int
+
+
+class At(NamedTuple):
+    """The cursors; e is the paper's currInd, e - 1 its prevInd."""
+
+    f: int
+    e: int
+
+
+def start(q: Any) -> At:
+    """An empty window."""
+    return At(0, 0)
+
+
+def size(at: At) -> int:
+    """How many items are in the window."""
+    return at.e - at.f
+
+
+def insert(q: Any, at: At, v: Partial) -> At:
+    """Put `v` behind the youngest item, pointing to what will come next."""
+    i = at.e & (q.cap[0] - 1)
+    put(q.part, i, v)
+    q.ahead[i] = 1
+    return At(at.f, at.e + 1)
+
+
+def evict(q: Any, at: At) -> At:
+    """Forget the oldest item; no pointer leads back to it."""
+    return At(at.f + 1, at.e)
+
+
+def query(q: Any, at: At) -> Partial:
+    """The window, combined."""
+    return suffix(q, at, at.f)
+
+
+def suffix(q: Any, at: At, i: int) -> Partial:
+    """Items i..e combined. Their path is shortened, but for i, which may be evicted next."""
+    if i == at.e:
+        return hold(q, ANSWER, one(q))
+    mask = q.cap[0] - 1
+    j = i + q.ahead[i & mask]
+    if j == at.e:
+        return hold(q, ANSWER, get(q.part, i & mask))
+    k = j + q.ahead[j & mask]
+    if k != at.e:
+        if k + q.ahead[k & mask] == at.e:  # two positions, as in all slides but the resets
+            point(q, j, at.e, get(q.part, k & mask))
+        else:
+            shorten(q, j, at.e)
+    return hold(q, ANSWER, combine(get(q.part, i & mask), get(q.part, j & mask)))
+
+
+@outlined
+def shorten(q: Any, i: int, e: int) -> None:
+    """Let all positions on the path from i to e point to e.
+
+    On the way to the youngest the pointers are turned round: they are the stack
+    Positions. On the way back each position is combined with all that is younger.
+    The inner loops do the same for neighbours, without waiting for the pointer.
+    """
+    mask = q.cap[0] - 1
+    first, back, ahead = i, 0, q.ahead[i & mask]
+    while i + ahead != e:
+        q.ahead[i & mask] = back
+        back = ahead
+        i += ahead
+        ahead = q.ahead[i & mask]
+        while back == 1 and ahead == 1 and i + 1 != e:
+            i += 1
+            ahead = q.ahead[i & mask]
+    v = get(q.part, i & mask)
+    while i != first:
+        i -= back
+        back = q.ahead[i & mask]
+        v = point(q, i, e, v)
+        while back == 1 and i != first:
+            i -= 1
+            back = q.ahead[i & mask]
+            v = point(q, i, e, v)
+
+
+def point(q: Any, i: int, e: int, v: Partial) -> Partial:
+    """Let i point to e, where v is all from what it pointed to up to e."""
+    k = i & (q.cap[0] - 1)
+    q.ahead[k] = e - i
+    return put(q.part, k, combine(get(q.part, k), v))
+
+
+class FlatFIT(InOrder):
+    """In-order window, amortized constant time, that answers for any number of last items.
+
+    With `size`, inserting into a window of that many items evicts the oldest.
+
+    >>> from sash import monoids as m, swag
+    >>> w = swag.FlatFIT(m.Max(), size=4)
+    >>> w.insert_many([5, 1, 3, 2, 2])
+    >>> w.query(), w.query(last=2)
+    (3, 2)
+    """
+
+    cursors = At
+    store = Store
+    steps = (start, insert, evict, query, size)
+
+    def __init__(
+        self, monoid: Any, size: int | None = None, *, compiled: bool | None = None
+    ) -> None:
+        if size is not None and size < 1:
+            raise ValueError(f"size must be at least 1, not {size}")
+        self.size = size
+        super().__init__(monoid, compiled=compiled)
+
+    def _adopt(self, monoid: Monoid, inputs: Any) -> None:
+        super()._adopt(monoid, inputs)
+        self._suffix = self._plain(suffix)
+
+    def _new_room(self) -> Any:
+        return Rings(Store, self._layout, self._monoid.identity, self._places)
+
+    def insert(self, x: Any) -> None:
+        """Add `x` as the youngest item; no combine."""
+        super().insert(x)
+        if self.size is not None and len(self) > self.size:
+            self.evict()
+
+    def evict(self) -> None:
+        """Remove the oldest item; IndexError if there is none. No combine."""
+        super().evict()
+        self._room.release(self._at)
+
+    def insert_many(self, xs: Any) -> None:
+        """Add each of `xs` in turn; no combine."""
+        if self.size is not None:
+            xs = last(xs, self.size)
+            n = len(xs[0]) if is_columns(xs) else len(xs)
+            self.evict_many(max(0, len(self) + n - self.size))
+        super().insert_many(xs)
+
+    def evict_many(self, k: int) -> None:
+        """Remove the `k` oldest items; IndexError, with nothing changed, if there are fewer.
+
+        No combine, and O(1) but for giving back room.
+        """
+        if not 0 <= k <= len(self):
+            raise IndexError(f"evict {k} items from a window of {len(self)}")
+        self._at = At(self._at.f + k, self._at.e)
+        self._room.release(self._at)
+
+    def query(self, last: int | None = None) -> Any:
+        """The answer over the `last` items, or over all: 3 combines on average for all."""
+        if last is None:
+            return super().query()
+        if not 0 <= last <= len(self):
+            raise ValueError(f"last must be from 0 to {len(self)}, the window's size, not {last}")
+        if last == 0:
+            return self.monoid.lower(self.monoid.identity)
+        return self._monoid.lower(self._suffix(self._q, self._at, self._at.e - last))
+
+    def slide(self, xs: Any, size: int | None = None, out: np.ndarray | None = None) -> Any:
+        """Insert each of `xs` in turn; after each, the answer over the last `size` items."""
+        most = self.size if size is None else size
+        if most is None:
+            raise ValueError("slide needs a size, its own or the window's")
+        if self.size is not None and most > self.size:
+            raise ValueError(f"size must be at most {self.size}, the window's, not {most}")
+        answers = super().slide(xs, most, out)
+        self._room.release(self._at)
+        return answers
+
+    def _make_room_to_slide(self, n: int, most: int) -> None:
+        self._room.reserve_ring(self._at, max(most, len(self)))
+
+    def _state(self) -> tuple[dict[str, Any], bytes]:
+        header, payload = super()._state()
+        return {**header, "size": self.size}, payload
+
+    def _set_state(self, header: dict[str, Any], payload: bytes) -> None:
+        self.size = header["size"]
+        super()._set_state(header, payload)
+
+    def check(self) -> None:
+        f, e = self._at
+        ahead, mask = self._q.ahead, self._room.cap - 1
+        self._require(0 <= e - f <= self._room.cap, "the window fits its ring")
+        ends = [e]  # of the jumps that i is under, the longest first
+        for i in range(f, e):
+            while ends[-1] <= i:
+                ends.pop()
+            end = i + ahead[i & mask]
+            self._require(i < end <= ends[-1], f"{i} points ahead, no further than what jumps it")
+            ends.append(end)
+
+
+def last(xs: Any, k: int) -> Any:
+    """The `k` last items."""
+    if is_columns(xs):
+        return tuple(column[-k:] for column in xs)
+    return xs[-k:] if isinstance(xs, np.ndarray | list | tuple) else list(xs)[-k:]
+
+
+def is_columns(xs: Any) -> bool:
+    """Whether items are tuples, given as one array a column."""
+    return isinstance(xs, tuple) and bool(xs) and isinstance(xs[0], np.ndarray)
