@@ -83,6 +83,7 @@ def plain_meanings(monoid: Monoid) -> dict[Any, Any]:
         words.lift: lambda q, x: lift(x),
         words.lower: monoid.lower,
         words.item: operator.getitem,
+        words.number: operator.getitem,
         words.give: operator.setitem,
         words.attach: lambda memory: memory,
     }

@@ -41,8 +41,11 @@ class Ring:
 
     chunked = False
 
-    def __init__(self, layout: Layout, least: int) -> None:
-        self.array = np.empty(1 << max(4, (least - 1).bit_length()), layout.array_dtype)
+    def __init__(self, layout: Layout | None, least: int) -> None:
+        count = 1 << max(4, (least - 1).bit_length())
+        self.array: Any = (
+            [None] * count if layout is None else np.empty(count, layout.array_dtype)
+        )
         self._read = reader(layout)
         self._mask = len(self.array) - 1
 
@@ -60,7 +63,8 @@ class Ring:
         start, end = lo & self._mask, (hi - 1) & self._mask
         if hi - lo == 0 or start <= end:
             return self.array[start : start + hi - lo].copy()
-        return np.concatenate([self.array[start:], self.array[: end + 1]])
+        parts = [self.array[start:], self.array[: end + 1]]
+        return parts[0] + parts[1] if isinstance(self.array, list) else np.concatenate(parts)
 
     def write(self, lo: int, values: Any) -> None:
         """Fill the cells from `lo` on."""

@@ -155,6 +155,7 @@ def _meanings(target: Target, answer: Answer | None, jit: Any) -> dict[Any, Any]
         **{f"F{i}": d.type(0) for i, d in enumerate(dtypes.values()) if d is not None},
     }  # fmt: skip
     text = source.cell_source(layout, target.chunked) + source.attach_source(dtypes)
+    text += source.NUMBER
     if layout.length is None:
         text += source.number_source(layout)
     else:

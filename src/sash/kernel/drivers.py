@@ -14,8 +14,10 @@ from sash.kernel.words import (
     item,
     lift,
     lower,
+    number,
     query,
     size,
+    start,
 )
 
 
@@ -46,3 +48,26 @@ def slide(memory: Any, at: Any, xs: Any, n: int, most: int, out: Any) -> Any:
         at = insert(q, at, lift(q, item(xs, i)))
         give(out, i, lower(hold(q, ANSWER, query(q, at))))
     return at
+
+
+def follow(
+    memory: Any, at: Any, shift: int, xs: Any, base: int, n: int, lo: Any, hi: Any, out: Any
+) -> Any:
+    """For each of n windows, rows lo to hi - 1, both growing: the answer over its items.
+
+    Items are numbered as rows are; item `base` is xs[0]. The window's own item 0 is
+    number `shift`. A window without rows is left as it is. Gives the cursors and shift.
+    """
+    q = attach(memory)
+    for i in range(n):
+        begin, end = number(lo, i), number(hi, i)
+        if begin < end:
+            if begin - shift >= at.e:  # nothing of the last window is in this one
+                at = start(q)
+                shift = begin
+            while at.f < begin - shift:
+                at = evict(q, at)
+            while at.e < end - shift:
+                at = insert(q, at, lift(q, item(xs, at.e + shift - base)))
+            give(out, i, lower(hold(q, ANSWER, query(q, at))))
+    return at, shift

@@ -61,7 +61,6 @@ class Queue:
 
     def reserve_ring(self, at: Any, most: int) -> None:
         """Make room for `most` items, in a ring."""
-        assert self.layout is not None
         if isinstance(self.cells, Ring) and most * self._an_item <= len(self.cells):
             return
         ring = Ring(self.layout, most * self._an_item)

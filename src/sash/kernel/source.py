@@ -93,6 +93,9 @@ def vector_source(layout: Layout, places: int) -> str:
     )
 
 
+NUMBER = "def number(column, i):\n    return load(column + i * 8, int0)\n"
+
+
 def item_source(inputs: tuple[np.dtype, ...]) -> str:
     """`item(xs, i)`: a number, or a tuple of one from each column."""
     reads = [f"load(xs[{c}] + i * {d.itemsize}, X{c})" for c, d in enumerate(inputs)]

@@ -87,7 +87,8 @@ class InOrder(Window):
         self._room = self._new_room()
         start, insert, evict, query, size = self.steps
         self._words = {
-            words.insert: insert, words.evict: evict, words.query: query, words.size: size,
+            words.start: start, words.insert: insert, words.evict: evict, words.query: query,
+            words.size: size,
         }  # fmt: skip
         self._plain = bind_plain(monoid, self._words)
         self._insert, self._evict = self._plain(insert), self._plain(evict)
@@ -95,6 +96,7 @@ class InOrder(Window):
         self._at = self._plain(start)(self._q)
         self._checked = self._layout is None
         self._kernels: dict[Any, Kernel | None] = {}
+        self._shift = 0  # the row number of item 0, for `follow`
 
     def _new_room(self) -> Any:
         return Queue(self._layout, self._monoid.identity, self._places, self.cells_an_item)
@@ -170,6 +172,34 @@ class InOrder(Window):
         answers = Answers(kernel.answer, n, out)
         self._run(kernel, addresses(columns), n, size, answers.address)
         return answers.result()
+
+    def follow(self, xs: Any, base: int, lo: np.ndarray, hi: np.ndarray) -> tuple[Any, Any]:
+        """The answers over windows of rows lo[i] to hi[i] - 1, both growing, and which are null.
+
+        Rows are numbered through all calls; xs[0] is the item of row `base`, and xs has
+        every row that no call has reached yet. A window without rows is null. A queue's
+        algorithm only. Amortized O(1) combines a row and a window.
+        """
+        columns = self._columns(xs)
+        n = len(lo)
+        longest = int((hi - lo).max()) if n else 0
+        self._room.reserve_ring(self._at, max(longest, len(self)) + 1)
+        kernel = self._kernel(drivers.follow, columns)
+        empty = hi <= lo
+        if kernel is None or columns is None:
+            answers: list[Any] = [None] * n
+            run = self._plain(drivers.follow)
+            self._at, self._shift = run(
+                self._q, self._at, self._shift, xs, base, n, lo.tolist(), hi.tolist(), answers
+            )
+            return answers, empty
+        out = Answers(kernel.answer, n)
+        at, self._shift = kernel.run(
+            self._room.memory(), entered(self._at, self._room.held), self._shift,
+            addresses(columns), base, n, lo.ctypes.data, hi.ctypes.data, out.address,
+        )  # fmt: skip
+        self._at = left(at, self._room.held)
+        return out.values, empty | out.nulls[:, 0].astype(bool) if len(out.nulls) else empty
 
     def _make_room_to_slide(self, n: int, most: int) -> None:
         """In a ring, where filling it costs no more than sliding does."""

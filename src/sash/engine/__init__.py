@@ -1,0 +1,1 @@
+"""How a plan runs: Arrow batches in, Arrow batches out."""

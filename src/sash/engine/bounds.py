@@ -1,0 +1,176 @@
+"""Bounds: the window of each row as a run of rows, for rows of many keys, in one pass.
+
+Rows are numbered through all keys, sorted by key and time. The window of row i is
+rows lo[i] to hi[i] - 1. Within a key both only grow, so one pass of two pointers
+finds them, and whoever aggregates follows with a first-in-first-out window: a frame
+is nothing but its bounds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from sash.kernel.words import Int8, Int64, Partial, Partials, attach, get
+
+
+class Store(NamedTuple):
+    """What a pass reads and writes."""
+
+    time: Partials  # by row number; a Delta's column for a Delta
+    keys: Int64  # the first row of each key, from that of row `begin` on
+    ends: Int8  # from row `begin` on, whether a row ends a window: for Until
+    lo: Int64  # from row `begin` on
+    hi: Int64
+    held: int
+
+
+class At(NamedTuple):
+    """Where the pointers are, and how far the frame reaches."""
+
+    lo: int
+    hi: int
+    before: Partial
+    after: Partial
+    offset: Partial
+
+
+BOUNDED_BELOW, BOUNDED_ABOVE, WITH_LOWER, WITH_UPPER = 1, 2, 4, 8
+FURTHEST = (1 << 63) - 1
+
+
+def stop_of(q: Any, key: int, keys: int, available: int) -> int:
+    """The row after the last of a key that is there."""
+    return q.keys[key + 1] if key + 1 < keys else available
+
+
+def rows(
+    memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int
+) -> At:
+    """Frames by count: `before` rows before to `after` rows after."""
+    q = attach(memory)
+    lo, hi, before, after, offset = at
+    for key in range(keys):
+        first, stop = q.keys[key], stop_of(q, key, keys, available)
+        for i in range(max(first, begin), min(stop, end)):
+            lo = max(first, i - before) if kind & BOUNDED_BELOW else first
+            hi = max(first, min(stop, i + after + 1)) if kind & BOUNDED_ABOVE else stop
+            write(q, i - begin, lo, hi)
+    return At(lo, hi, before, after, offset)
+
+
+def times(
+    memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int
+) -> At:
+    """Frames by time: from t - before to t + after, which ends are in says `kind`."""
+    q = attach(memory)
+    lo, hi, before, after, offset = at
+    for key in range(keys):
+        first, stop = q.keys[key], stop_of(q, key, keys, available)
+        lo = max(lo, first) if kind & BOUNDED_BELOW else first
+        hi = max(hi, first) if kind & BOUNDED_ABOVE else stop
+        for i in range(max(first, begin), min(stop, end)):
+            t = get(q.time, i)
+            if kind & BOUNDED_BELOW:
+                lo = advance(q, lo, stop, reach(t, -before), not kind & WITH_LOWER)
+            if kind & BOUNDED_ABOVE:
+                hi = advance(q, hi, stop, reach(t, after), (kind & WITH_UPPER) != 0)
+            write(q, i - begin, lo, hi)
+    return At(lo, hi, before, after, offset)
+
+
+def reach(t: Any, by: Any) -> Any:
+    """t + by, or the end of the integers where that is past it."""
+    edge = t + by
+    if by > 0 and edge < t:
+        return t + (FURTHEST - t)
+    if by < 0 and edge > t:
+        return t - (t + FURTHEST)
+    return edge
+
+
+def advance(q: Any, row: int, stop: int, edge: Any, past: bool) -> int:
+    """The first row from `row` on whose time is at `edge` or later; `past` it if so told."""
+    if past:
+        while row < stop and get(q.time, row) <= edge:
+            row += 1
+    else:
+        while row < stop and get(q.time, row) < edge:
+            row += 1
+    return row
+
+
+def sessions(
+    memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int
+) -> At:
+    """From the first row after the last pause longer than `before`, to the row's peers."""
+    q = attach(memory)
+    lo, hi, before, after, offset = at
+    for key in range(keys):
+        first, stop = q.keys[key], stop_of(q, key, keys, available)
+        for i in range(max(first, begin), min(stop, end)):
+            t = get(q.time, i)
+            if i == first or t - get(q.time, i - 1) > before:
+                lo = i
+            hi = advance(q, max(hi, i), stop, t, True)
+            write(q, i - begin, lo, hi)
+    return At(lo, hi, before, after, offset)
+
+
+def slides(
+    memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int
+) -> At:
+    """The first window to end that has the row, so far: `before` its size, `after` its slide."""
+    q = attach(memory)
+    lo, hi, size, slide, offset = at
+    for key in range(keys):
+        first, stop = q.keys[key], stop_of(q, key, keys, available)
+        lo = max(lo, first)
+        for i in range(max(first, begin), min(stop, end)):
+            t = get(q.time, i)
+            if kind & WITH_UPPER:
+                edge = offset - (size - t + offset) // slide * slide
+            else:
+                edge = offset + ((t - offset - size) // slide + 1) * slide
+            lo = advance(q, lo, stop, edge, not kind & WITH_LOWER)
+            hi = advance(q, max(hi, i), stop, t, True)
+            write(q, i - begin, lo, hi)
+    return At(lo, hi, size, slide, offset)
+
+
+def deltas(
+    memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int
+) -> At:
+    """Without the oldest rows that are more than `before` away from the row."""
+    q = attach(memory)
+    lo, hi, before, after, offset = at
+    for key in range(keys):
+        first, stop = q.keys[key], stop_of(q, key, keys, available)
+        lo = max(lo, first)
+        for i in range(max(first, begin), min(stop, end)):
+            newest = get(q.time, i)
+            while lo < i and not abs(newest - get(q.time, lo)) <= before:
+                lo += 1
+            write(q, i - begin, lo, i + 1)
+    return At(lo, hi, before, after, offset)
+
+
+def untils(
+    memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int
+) -> At:
+    """From the row after the last earlier one that ended a window."""
+    q = attach(memory)
+    lo, hi, before, after, offset = at
+    for key in range(keys):
+        first, stop = q.keys[key], stop_of(q, key, keys, available)
+        lo = max(lo, first)
+        for i in range(max(first, begin), min(stop, end)):
+            write(q, i - begin, lo, i + 1)
+            if q.ends[i - begin]:
+                lo = i + 1
+    return At(lo, hi, before, after, offset)
+
+
+def write(q: Any, k: int, lo: int, hi: int) -> None:
+    """The bounds of the k-th row of a pass."""
+    q.lo[k] = lo
+    q.hi[k] = max(lo, hi)

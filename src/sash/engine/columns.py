@@ -1,0 +1,80 @@
+"""Columns: Arrow arrays as what aggregations take, and their answers as Arrow arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+def number_type(kind: pa.DataType) -> np.dtype | None:
+    """The NumPy dtype that a column's values have in a compiled loop; None: they are objects."""
+    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
+        return np.dtype(np.int64)
+    if pa.types.is_boolean(kind):
+        return np.dtype(np.bool_)
+    if pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind):
+        return np.dtype(kind.to_pandas_dtype())
+    return None
+
+
+def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """A column in one piece."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return column.combine_chunks() if column.num_chunks else pa.array([], column.type)
+
+
+def numbers(column: pa.Array) -> np.ndarray:
+    """The values of a column without nulls, as NumPy has them; times as integers."""
+    kind = column.type
+    if pa.types.is_temporal(kind):
+        width = pa.int32() if kind.bit_width == 32 else pa.int64()
+        column = column.view(width)
+        if width == pa.int32():
+            column = column.cast(pa.int64())
+    return np.ascontiguousarray(column.to_numpy(zero_copy_only=False))
+
+
+def objects(column: pa.Array) -> list[Any]:
+    """The values of a column as Python objects."""
+    return column.to_pylist()
+
+
+def answers_as(values: Any, nulls: np.ndarray | None, kind: pa.DataType | None) -> pa.Array:
+    """Answers as an Arrow array of type `kind`, null where `nulls` says so."""
+    if isinstance(values, list):
+        known = values if nulls is None else [None if n else v for v, n in zip(values, nulls)]
+        return pa.array(known, kind) if kind is not None else pa.array(known)
+    mask = nulls if nulls is not None and nulls.any() else None
+    array = pa.array(values, mask=mask)
+    if kind is None or array.type == kind:
+        return array
+    if pa.types.is_temporal(kind):
+        if kind.bit_width == 32:
+            array = array.cast(pa.int32())
+        return array.view(kind)
+    return array.cast(kind)
+
+
+def changes(columns: list[pa.Array]) -> np.ndarray:
+    """Whether each row but the first differs from the one before it; nulls are alike."""
+    n = len(columns[0]) if columns else 0
+    changed = np.zeros(max(0, n - 1), np.bool_)
+    for column in columns:
+        before, after = column.slice(0, n - 1), column.slice(1)
+        differ = pc.not_equal(before, after)
+        if column.null_count:
+            null = np.asarray(pc.is_null(column))
+            differ = pc.fill_null(differ, False)
+            changed |= null[1:] != null[:-1]
+        if pa.types.is_floating(column.type):  # NaN is like NaN
+            nan = np.asarray(pc.fill_null(pc.is_nan(column), False))
+            changed |= np.asarray(differ) & ~(nan[1:] & nan[:-1])
+        else:
+            changed |= np.asarray(differ)
+    return changed

@@ -1,0 +1,140 @@
+"""Frames at work: how a frame's bounds are found, and which rows are ready."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sash.engine import bounds as passes
+from sash.engine.tape import Tape
+from sash.kernel.compiled import Target, compiled
+from sash.kernel.layout import Layout
+from sash.monoids.monoid import Monoid, same
+from sash.windows.duration import Duration
+from sash.windows.frames import (
+    Bound,
+    Delta,
+    Frame,
+    Lifetime,
+    Range,
+    Rows,
+    Session,
+    Sliding,
+    Until,
+    length,
+)
+
+
+class Pass(NamedTuple):
+    """A compiled pass over rows, and the constants it takes."""
+
+    driver: Callable[..., Any]
+    before: Any
+    after: Any
+    kind: int
+    offset: Any = 0
+
+
+def as_pass(frame: Frame, unit: int | None) -> Pass:
+    """How to find a frame's bounds; `unit`: nanoseconds of one step of the time, if it is a time."""
+
+    def steps(bound: Bound | None) -> Any:
+        if bound is None:
+            return 0
+        size = length(bound)
+        if not isinstance(bound, Duration) or not unit:
+            return size
+        if size % unit:
+            raise ValueError(f"{bound} is finer than the time column's unit of {unit} ns")
+        return size // unit
+
+    if isinstance(frame, Rows):
+        kind = passes.BOUNDED_BELOW * (frame.preceding is not None)
+        kind |= passes.BOUNDED_ABOVE * (frame.following is not None)
+        return Pass(passes.rows, frame.preceding or 0, frame.following or 0, kind)
+    if isinstance(frame, Lifetime):
+        kind = passes.BOUNDED_ABOVE | passes.WITH_UPPER
+        return Pass(passes.times, 0, 0, kind)
+    if isinstance(frame, Range):
+        kind = passes.BOUNDED_BELOW * (frame.preceding is not None)
+        kind |= passes.BOUNDED_ABOVE * (frame.following is not None) | _closed(frame.closed)
+        return Pass(passes.times, steps(frame.preceding), steps(frame.following), kind)
+    if isinstance(frame, Session):
+        return Pass(passes.sessions, steps(frame.gap), 0, 0)
+    if isinstance(frame, Sliding):
+        kind = _closed(frame.closed)
+        sizes = steps(frame.size), steps(frame.slide)
+        return Pass(passes.slides, *sizes, kind, steps(frame.offset))
+    if isinstance(frame, Delta):
+        return Pass(passes.deltas, length(frame.d), 0, 0)
+    if isinstance(frame, Until):
+        return Pass(passes.untils, 0, 0, 0)
+    raise TypeError(f"{frame} has no bounds before its rows are combined")
+
+
+def _closed(closed: str) -> int:
+    lower = passes.WITH_LOWER * (closed in ("both", "left"))
+    return lower | passes.WITH_UPPER * (closed in ("both", "right"))
+
+
+class Finder:
+    """Finds the bounds of one frame, row by row, over many keys; keeps its place."""
+
+    def __init__(self, frame: Frame, dtype: np.dtype, unit: int | None) -> None:
+        self.frame = frame
+        self._pass = as_pass(frame, unit)
+        kind = np.dtype(np.int64) if isinstance(frame, Rows | Until) else dtype
+        reach = (self._pass.before, self._pass.after, self._pass.offset)
+        self._at = passes.At(0, 0, *(kind.type(r) for r in reach))
+        self._run = compiled(self._pass.driver, _target(kind)).run
+
+    def find(
+        self, time: Tape, keys: np.ndarray, ends: np.ndarray | None, begin: int, end: int, stop: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """lo and hi of rows `begin` to `end` - 1 of those up to `stop` that are at hand.
+
+        `keys`: the first row of each key, from that of row `begin` on; `ends`, from row
+        `begin` on: whether a row ends a window.
+        """
+        lo, hi = np.empty(end - begin, np.int64), np.empty(end - begin, np.int64)
+        flags = 0 if ends is None else ends.ctypes.data
+        memory = (
+            time.address, -1, keys.ctypes.data, 0, flags, 0,
+            lo.ctypes.data, 0, hi.ctypes.data, 0, 0,
+        )  # fmt: skip
+        self._at = self._run(memory, self._at, begin, end, stop, len(keys), self._pass.kind)
+        return lo, hi
+
+    def begin_at(self, row: int) -> None:
+        """Begin with the key whose first row is `row`."""
+        self._at = self._at._replace(lo=row, hi=row)
+
+
+def _target(dtype: np.dtype) -> Target:
+    zero = dtype.type(0).item()
+    times = Monoid("times", zero, same, max, dtype=dtype)
+    return Target(times, Layout(dtype), {}, passes.At, passes.Store)
+
+
+def ready_rows(frame: Frame, reach: Pass, times: np.ndarray, last_key: int, last: bool) -> int:
+    """How many of the rows at hand have all of their window at hand.
+
+    `last_key`: where the rows of the last key begin; whether it goes on is not known
+    unless it is the `last`.
+    """
+    n = len(times)
+    if last or n == 0:
+        return n
+    if isinstance(frame, Rows):
+        if frame.following is None:
+            return last_key
+        return max(last_key, n - max(0, frame.following))
+    if frame.by == "content":
+        return n
+    if isinstance(frame, Range) and frame.following is None:
+        return last_key
+    after = reach.after if isinstance(frame, Range) else 0
+    edge = times[-1] - after  # rows of time edge and later may still get company
+    return int(last_key + np.searchsorted(times[last_key:], min(edge, times[-1]), "left"))
