@@ -70,6 +70,12 @@ def put_plain(part: Any, i: int, v: Any) -> Any:
     return v
 
 
+def move_plain(column: Any, to: int, start: int, n: int) -> None:
+    """move, as plain Python: NumPy, lists and memoryviews all allow an overlap."""
+    cells = getattr(column, "array", column)
+    cells[to : to + n] = cells[start : start + n]
+
+
 def plain_meanings(monoid: Monoid) -> dict[Any, Any]:
     """The words as plain Python over `monoid`, its partials in anything indexed."""
     identity, lift = monoid.identity, monoid.lift
@@ -79,6 +85,8 @@ def plain_meanings(monoid: Monoid) -> dict[Any, Any]:
         words.one: lambda q: identity,
         words.get: operator.getitem,
         words.put: put_plain,
+        words.move: move_plain,
+        words.numbers: lambda address: address,
         words.hold: lambda q, place, v: v,
         words.lift: lambda q, x: lift(x),
         words.lower: monoid.lower,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from numba import njit, types
+from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
 JIT = {"error_model": "numpy"}
@@ -46,6 +47,31 @@ def pointer(typingctx: Any, address: Any, like: Any) -> Any:
         return builder.inttoptr(args[0], context.get_value_type(kind))
 
     return kind(types.int64, like), generate
+
+
+def mover(width: int) -> Any:
+    """move_cells(column, to, start, n): copy cells of a pointer, or of a table `width` wide."""
+
+    @intrinsic
+    def move_cells(typingctx: Any, column: Any, to: Any, start: Any, n: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            cells, place, origin, count = args
+            step = width
+            if isinstance(column, types.CPointer):
+                step = context.get_abi_sizeof(context.get_data_type(column.dtype))
+                base = builder.ptrtoint(cells, count.type)
+            else:  # a table: its address, and a mask that is not needed
+                base = builder.extract_value(cells, 0)
+            byte = context.get_value_type(types.voidptr)
+            size = count.type(step)
+            target = builder.inttoptr(builder.add(base, builder.mul(place, size)), byte)
+            source = builder.inttoptr(builder.add(base, builder.mul(origin, size)), byte)
+            cgutils.raw_memmove(builder, target, source, count, step)
+            return context.get_dummy_value()
+
+        return types.void(column, types.int64, types.int64, types.int64), generate
+
+    return move_cells
 
 
 @intrinsic

@@ -131,4 +131,8 @@ def attach_source(fields: dict[str, np.dtype | None]) -> str:
     for i, (_, dtype) in enumerate(fields.items()):
         pair = f"(memory[{2 * i}], memory[{2 * i + 1}])"
         made.append(pair if dtype is None else f"pointer(memory[{2 * i}], F{i})")
-    return f"def attach(memory):\n    return Store({', '.join(made)}, memory[{2 * len(fields)}])\n"
+    return (
+        f"def attach(memory):\n    return Store({', '.join(made)}, memory[{2 * len(fields)}])\n"
+        "def numbers(address):\n    return pointer(address, int0)\n"
+        "def move(column, to, start, n):\n    move_cells(column, to, start, n)\n"
+    )
