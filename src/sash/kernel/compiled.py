@@ -128,7 +128,8 @@ def _scope(driver: Any, target: Target, answer: Answer | None) -> dict[str, Any]
 
     binder = Binder(_meanings(target, answer, jit), follow=_compiles, wrap=jit)
     for word, step in target.steps.items():
-        binder._done[word] = binder(step)
+        if word is not words.policy:
+            binder._done[word] = binder(step)
     return binder.scope(driver)
 
 
@@ -141,7 +142,7 @@ def _meanings(target: Target, answer: Answer | None, jit: Any) -> dict[Any, Any]
     from sash.kernel import machine
 
     layout, monoid = target.layout, target.monoid
-    users = user_functions(monoid, jit)
+    users = user_functions(monoid, jit, target.steps.get(words.policy))
     fields = {n: t for n, t in inspect.get_annotations(target.store).items() if n != "held"}
     dtypes = {n: words.dtype_of(t) for n, t in fields.items()}
     scope: dict[str, Any] = {
@@ -164,6 +165,8 @@ def _meanings(target: Target, answer: Answer | None, jit: Any) -> dict[Any, Any]
             users["combine"], layout.dtype.type(0), layout.dtype.itemsize
         )
         text += source.vector_source(layout, target.places)
+    if users["policy"] is not None:
+        text += source.policy_source(layout)
     if target.inputs:
         text += source.item_source(target.inputs)
     if answer is not None:
@@ -182,13 +185,13 @@ def _compile_words(text: str, scope: dict[str, Any], jit: Any) -> dict[Any, Any]
     return {getattr(words, name): scope[name] for name in made if hasattr(words, name)}
 
 
-def user_functions(monoid: Monoid, jit: Any) -> dict[str, Any]:
-    """The monoid's own functions, and what they call, jitted."""
+def user_functions(monoid: Monoid, jit: Any, policy: Any = None) -> dict[str, Any]:
+    """The monoid's own functions, the slide policy, and what they call, jitted."""
     binder = Binder({}, follow=_compiles, wrap=jit)
     roles = ("lift", "combine", "lower", "inverse", "fill")
+    functions = {**{role: getattr(monoid, role) for role in roles}, "policy": policy}
     made = {}
-    for role in roles:
-        function = getattr(monoid, role)
+    for role, function in functions.items():
         if function is None or hasattr(function, "py_func"):
             made[role] = function
         elif inspect.isfunction(function):

@@ -35,8 +35,11 @@ class Rings:
 
     chunked = False
 
-    def __init__(self, store: type, layout: Layout | None, identity: Any, places: int) -> None:
-        self.layout, self._store = layout, store
+    def __init__(
+        self, store: type, layout: Layout | None, identity: Any, places: int, spare: int = 1
+    ) -> None:
+        """`spare`: have that many times as many rows as items."""
+        self.layout, self._store, self._spare = layout, store, spare
         self.held = held_rows(layout, identity, places)
         self._take(self._new_columns(LEAST))
 
@@ -50,13 +53,14 @@ class Rings:
 
     def reserve_ring(self, at: Any, most: int) -> None:
         """Make room for `most` items."""
-        if most > self.cap:
-            self._resize(at, power_of_two(most))
+        if self._spare * most > self.cap:
+            self._resize(at, power_of_two(self._spare * most))
 
     def release(self, at: Any) -> None:
         """Give back what is not needed, after evictions."""
-        if self.cap > LEAST and 4 * (at.e - at.f) <= self.cap:
-            self._resize(at, max(LEAST, power_of_two(2 * (at.e - at.f))))
+        needed = self._spare * (at.e - at.f)
+        if self.cap > LEAST and 4 * needed <= self.cap:
+            self._resize(at, max(LEAST, power_of_two(2 * needed)))
 
     def memory(self) -> tuple[int, ...]:
         pairs = (
@@ -70,7 +74,7 @@ class Rings:
         return "\n".join(f"{name}: {list(_array(c))}" for name, c in self.columns.items())
 
     def dump(self, at: Any) -> bytes:
-        least = self._moved(at, power_of_two(max(1, at.e - at.f)))
+        least = self._moved(at, power_of_two(self._spare * (at.e - at.f)))
         return pickle.dumps([as_bytes(_array(c)) for c in least.values()])
 
     def load(self, at: Any, blob: bytes) -> None:
@@ -120,8 +124,7 @@ class Rings:
 class Levels(Rings):
     """Room for a tree, in the column `part`; other columns have a row a level.
 
-    `extent(at, l)` says which nodes of level l are in use; `spare` times as many rows
-    as there are items, for trees that also keep the nodes at both edges.
+    `extent(at, l)` says which nodes of level l are in use: from, and up to.
     """
 
     def __init__(
@@ -133,11 +136,8 @@ class Levels(Rings):
         extent: Callable[[Any, int], tuple[int, int]],
         spare: int = 1,
     ) -> None:
-        self._extent, self._spare = extent, spare
-        super().__init__(store, layout, identity, places)
-
-    def reserve_ring(self, at: Any, most: int) -> None:
-        super().reserve_ring(at, self._spare * most)
+        self._extent = extent
+        super().__init__(store, layout, identity, places, spare)
 
     def _count(self, name: str, cap: int) -> int:
         return 2 * cap if name == "part" else MOST.bit_length()

@@ -96,6 +96,14 @@ def vector_source(layout: Layout, places: int) -> str:
 NUMBER = "def number(column, i):\n    return load(column + i * 8, int0)\n"
 
 
+def policy_source(layout: Layout) -> str:
+    """`policy(total, old)`: the user's, of vectors by their pointers."""
+    total, old = "total", "old"
+    if layout.length is not None:
+        total, old = "pointer(total, L0)", "pointer(old, L0)"
+    return f"def policy(total, old):\n    return user_policy({total}, {old})\n"
+
+
 def item_source(inputs: tuple[np.dtype, ...]) -> str:
     """`item(xs, i)`: a number, or a tuple of one from each column."""
     reads = [f"load(xs[{c}] + i * {d.itemsize}, X{c})" for c, d in enumerate(inputs)]

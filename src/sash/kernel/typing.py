@@ -13,6 +13,7 @@ from numba.np.numpy_support import as_dtype, from_dtype
 from sash.kernel.compiled import CannotCompile, Target, user_functions
 from sash.kernel.layout import Layout
 from sash.kernel.machine import JIT
+from sash.kernel.words import policy as policy_word
 
 
 def numba_type(layout: Layout) -> Any:
@@ -37,7 +38,8 @@ def cursor_type(cursors: type, layout: Layout) -> Any:
 def user_types(target: Target) -> dict[str, Any]:
     """Check lift, combine and lower; describe the answer. Raises TypeError, CannotCompile."""
     monoid, layout = target.monoid, target.layout
-    functions = user_functions(monoid, lambda copy, original: njit(**JIT)(copy))
+    policy = target.steps.get(policy_word)
+    functions = user_functions(monoid, lambda copy, original: njit(**JIT)(copy), policy)
     vector = layout.length is not None
     state = types.CPointer(from_dtype(layout.dtype)) if vector else numba_type(layout)
     element = from_dtype(layout.dtype) if vector else state
@@ -49,6 +51,8 @@ def user_types(target: Target) -> dict[str, Any]:
         _fits(_returned(functions["lift"], (x,), monoid, "lift"), layout, monoid, "lift")
     combined = _returned(functions["combine"], (element, element), monoid, "combine")
     _fits(combined, Layout(layout.dtype) if vector else layout, monoid, "combine")
+    if policy is not None:
+        _says(_returned(functions["policy"], (state, state), monoid, "policy"), monoid)
     given = _returned(functions["lower"], (state,), monoid, "lower")
     return _describe(given, layout, monoid)
 
@@ -63,8 +67,13 @@ def _returned(function: Any, args: tuple[Any, ...], monoid: Any, role: str) -> A
     return function.overloads[args].signature.return_type
 
 
+def _says(kind: Any, monoid: Any) -> None:
+    if not isinstance(kind, types.Boolean):
+        raise TypeError(f"the policy over monoid {monoid.name!r} gives {kind}, not True or False")
+
+
 def _cannot(monoid: Any, role: str, reason: str) -> CannotCompile:
-    function = getattr(monoid, role)
+    function = getattr(monoid, role, role)
     name = getattr(function, "__qualname__", repr(function))
     return CannotCompile(
         f"numba can not compile {role} of monoid {monoid.name!r} ({name}): {reason}"

@@ -56,6 +56,7 @@ put = _word("put", "put(q.part, i, v): put a partial in cell i, and give it back
 hold = _word("hold", "hold(q, place, v): keep a partial in a place of its own")
 lift = _word("lift", "lift(q, x): the partial of one input item")
 lower = _word("lower", "lower(v): the answer of a partial")
+policy = _word("policy", "policy(total, old): whether the oldest items, old, are to be evicted")
 move = _word("move", "move(column, to, start, n): copy n cells of a tree's column; may overlap")
 numbers = _word("numbers", "numbers(address): the 64-bit integers there, indexed as they are")
 item = _word("item", "item(xs, i): input item i")

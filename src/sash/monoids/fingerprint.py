@@ -83,7 +83,7 @@ def _function_parts(function: types.FunctionType) -> list[Any]:
     inside = []
     for _, value in used:  # module.function(…): follow the functions of our own modules
         if isinstance(value, types.ModuleType):
-            members = [getattr(value, name, None) for name in names]
+            members = [vars(value).get(name) for name in names]  # getattr may warn or import
             inside += [m for m in members if isinstance(m, types.FunctionType)]
     return [function.__code__, function.__defaults__, function.__kwdefaults__, cells, used, inside]
 

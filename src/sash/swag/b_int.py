@@ -15,12 +15,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sash.kernel.words import FIRST_FREE, Partial, Partials, combine, get, hold, one, outlined, put
-from sash.swag.heap import Heap
+from sash.kernel.words import ANSWER, Partial, Partials, combine, get, hold, one, outlined, put
+from sash.swag.heap import Heap, log2
 from sash.swag.window import InOrder, agree
 
 LEAST = 4  # the default capacity
-OLDER, YOUNGER = FIRST_FREE, FIRST_FREE + 1
 
 
 class Store(NamedTuple):
@@ -75,18 +74,15 @@ def evict(q: Any, at: At) -> At:
 
 
 def query(q: Any, at: At) -> Partial:
-    """Split the window into the fewest base intervals: at most two a level."""
-    lo, hi, ring = at.f, at.e, at.capacity
-    older, younger = one(q), one(q)
-    while lo < hi:
-        if lo & 1:
-            older = hold(q, OLDER, combine(older, get(q.part, cell(ring, lo))))
-            lo += 1
-        if hi & 1:
-            hi -= 1
-            younger = hold(q, YOUNGER, combine(get(q.part, cell(ring, hi)), younger))
-        lo, hi, ring = lo >> 1, hi >> 1, ring >> 1
-    return combine(older, younger)
+    """Split the window, from its front on, into the largest base intervals that fit."""
+    lo, total = at.f, hold(q, ANSWER, one(q))
+    while lo < at.e:
+        starts = lo | at.capacity  # the lowest bit is the largest length that starts at lo
+        level = log2(min(starts & -starts, at.e - lo))
+        v = get(q.part, cell(at.capacity >> level, lo >> level))
+        total = hold(q, ANSWER, combine(total, v))
+        lo += 1 << level
+    return total
 
 
 @outlined
@@ -133,7 +129,6 @@ class BInt(InOrder):
             level, ring = level + 1, ring >> 1
 
     def _new_room(self) -> Heap:
-        self._places = FIRST_FREE + 2
         return Heap(Store, self._layout, self._monoid.identity, self._places, LEAST)
 
     def _make_room_to_slide(self, n: int, most: int) -> None:

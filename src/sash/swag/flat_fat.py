@@ -39,7 +39,7 @@ from sash.kernel.words import (
     put,
 )
 from sash.monoids.monoid import as_monoid
-from sash.swag.heap import Heap
+from sash.swag.heap import Heap, zeros
 from sash.swag.window import addresses, agree, rows
 
 PREFIX, SUFFIX = FIRST_FREE, FIRST_FREE + 1
@@ -107,13 +107,14 @@ def aggregate(q: Any) -> Partial:
 
 
 def prefix(q: Any, n: int, i: int) -> Partial:
-    """Algorithm 3: locations 0 to i, combined."""
+    """Algorithm 3: locations 0 to i, combined, going up from right child to right child."""
     v = n + i
     a = get(q.part, v)
+    v >>= zeros(v)
     while v > 1:
-        if v & 1:
-            a = hold(q, PREFIX, combine(get(q.part, v - 1), a))
-        v >>= 1
+        a = hold(q, PREFIX, combine(get(q.part, v - 1), a))
+        v -= 1
+        v >>= zeros(v)
     return a
 
 
@@ -121,10 +122,11 @@ def suffix(q: Any, n: int, j: int) -> Partial:
     """Locations j to n - 1, combined: Algorithm 3 in a mirror."""
     v = n + j
     a = get(q.part, v)
+    v >>= zeros(~v)
     while v > 1:
-        if v & 1 == 0:
-            a = hold(q, SUFFIX, combine(a, get(q.part, v + 1)))
-        v >>= 1
+        a = hold(q, SUFFIX, combine(a, get(q.part, v + 1)))
+        v += 1
+        v >>= zeros(~v)
     return a
 
 

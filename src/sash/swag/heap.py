@@ -10,6 +10,27 @@ from sash.kernel import Layout
 from sash.kernel.cells import Table
 from sash.kernel.room import Arena
 
+POSITIVE = (1 << 63) - 1
+
+
+def log2(x: int) -> int:
+    """The largest k with 2^k <= x.
+
+    Compiled it is one instruction: LLVM knows such a loop over a number that it sees is
+    not negative.
+    """
+    x = (x & POSITIVE) >> 1
+    k = 0
+    while x != 0:
+        x >>= 1
+        k += 1
+    return k
+
+
+def zeros(x: int) -> int:
+    """How many zeros x ends with, in base two."""
+    return log2(x & -x)
+
 
 class Heap(Arena):
     """Room for one flat tree of any capacity up to `rows`: two partials a row.

@@ -180,7 +180,7 @@ class InOrder(Window):
         every row that no call has reached yet. A window without rows is null. A queue's
         algorithm only. Amortized O(1) combines a row and a window.
         """
-        columns = self._columns(xs)
+        columns = None if isinstance(xs, list) else self._columns(xs)
         n = len(lo)
         longest = int((hi - lo).max()) if n else 0
         self._room.reserve_ring(self._at, max(longest, len(self)) + 1)
@@ -200,6 +200,16 @@ class InOrder(Window):
         )  # fmt: skip
         self._at = left(at, self._room.held)
         return out.values, empty | out.nulls[:, 0].astype(bool) if len(out.nulls) else empty
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether the state is made of numbers, so that batches of numbers run compiled."""
+        return self._layout is not None
+
+    @property
+    def reached(self) -> int:
+        """The row after the last that `follow` has inserted."""
+        return int(self._at.e) + self._shift
 
     def _make_room_to_slide(self, n: int, most: int) -> None:
         """In a ring, where filling it costs no more than sliding does."""

@@ -1,0 +1,152 @@
+"""Definitions: what a call of `windowed(...)` asks for, checked before anything runs."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from sash.engine.columns import number_type
+from sash.monoids.monoid import Monoid
+from sash.windows import Frame, as_frame
+from sash.windows.frames import Delta, Policy, Until
+
+ResultType = Callable[[list[pa.DataType]], pa.DataType | None]
+"""The type of an aggregation's answers, from its columns' types; None: as they come."""
+
+
+@dataclass(frozen=True)
+class Aggregation:
+    """An aggregation of columns, to be given a frame with `.over(...)`.
+
+    `how`: "combine" runs `monoid`; "count", "first" and "last" follow from the bounds
+    alone; "argument" combines measures and takes the second column's value by row.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    monoid: Monoid | None = None
+    how: str = "combine"
+    result: ResultType = lambda kinds: None
+    accepts: Callable[[pa.DataType], bool] = lambda kind: True
+    takes: str = "any column"
+    frame: Frame | None = None
+
+    def over(self, frame: Any, closed: Any = None) -> Aggregation:
+        """The aggregation over a frame: a duration such as "24 hours", `sash.rows(50)`, …"""
+        return replace(self, frame=frame_of(frame, closed))
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(self.columns)})"
+
+
+def frame_of(frame: Any, closed: Any = None) -> Any:
+    """A frame, or a pyspark WindowSpec as it is, which sash.spark reads."""
+    if type(frame).__module__.startswith("pyspark."):
+        return frame
+    return as_frame(frame) if closed is None else as_frame(frame, closed=closed)
+
+
+@dataclass(frozen=True)
+class Query:
+    """All of a call: keys, time, order, and the aggregations by the name of their column."""
+
+    by: tuple[str, ...]
+    time: str
+    aggregations: dict[str, Aggregation]
+    descending: bool = False
+
+    def columns(self) -> list[str]:
+        """The input columns that are needed, each once."""
+        wanted = [*self.by, self.time]
+        for a in self.aggregations.values():
+            wanted += [*a.columns, *(a.frame.columns if a.frame else ())]
+        return list(dict.fromkeys(wanted))
+
+    def check(self, schema: pa.Schema) -> None:
+        """Raise an error that names the column, what is wrong and what to do."""
+        for name in (*self.by, self.time):
+            known(name, schema)
+        check_time(self.time, schema.field(self.time).type)
+        for out, a in self.aggregations.items():
+            if out in schema.names:
+                raise ValueError(f"{out}: the input has a column of that name; choose another")
+            self._check_one(out, a, schema)
+
+    def _check_one(self, out: str, a: Aggregation, schema: pa.Schema) -> None:
+        if a.frame is None:
+            raise ValueError(f'{out}: {a} has no window; add .over("1 hour"), say')
+        for name in (*a.columns, *a.frame.columns):
+            known(name, schema)
+        for name in a.columns[:1]:
+            kind = schema.field(name).type
+            if not a.accepts(kind):
+                raise TypeError(f"{out}: {a.name} takes {a.takes}, but {name} is {kind}")
+        check_frame(out, a.frame, self.time, schema)
+
+    def result_type(self, out: str, schema: pa.Schema) -> pa.DataType | None:
+        """The type of an aggregation's answers, where it is known beforehand."""
+        a = self.aggregations[out]
+        return a.result([schema.field(name).type for name in a.columns])
+
+
+def known(name: str, schema: pa.Schema) -> None:
+    """Raise KeyError, with the nearest names, if there is no such column."""
+    if name not in schema.names:
+        near = difflib.get_close_matches(name, schema.names, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise KeyError(f"no column {name!r}; there are {', '.join(schema.names)}{hint}")
+
+
+def check_time(name: str, kind: pa.DataType) -> None:
+    """Raise TypeError if a column can not be the time."""
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    moment = pa.types.is_timestamp(kind) or pa.types.is_date(kind)
+    if not (number or moment) or pa.types.is_float16(kind):
+        raise TypeError(
+            f"the time column {name!r} is {kind}; it must be a timestamp, a date or a number: "
+            "cast it first"
+        )
+
+
+def check_frame(out: str, frame: Frame, time: str, schema: pa.Schema) -> None:
+    """Raise TypeError if a frame does not fit the time column or its own."""
+    kind = schema.field(time).type
+    is_time = pa.types.is_temporal(kind)
+    if frame.needs_duration is True and not is_time:
+        raise TypeError(
+            f"{out}: {frame} is a duration, but the time column {time!r} is {kind}: "
+            "give a number in its unit, as in sash.range_between(-3600, 0)"
+        )
+    if frame.needs_duration is False and is_time:
+        raise TypeError(
+            f"{out}: {frame} is a plain number, but the time column {time!r} is {kind}: "
+            'give a duration, as in "1 hour"'
+        )
+    for name in frame.columns:
+        if isinstance(frame, Delta) and number_type(schema.field(name).type) is None:
+            raise TypeError(f"{out}: delta takes a number or a time, but {name} is {schema.field(name).type}")
+        if isinstance(frame, Until) and frame.predicate is None:
+            if not pa.types.is_boolean(schema.field(name).type):
+                raise TypeError(f"{out}: until takes a boolean column, but {name} is {schema.field(name).type}")
+    if isinstance(frame, Policy) and frame.of is not None and not isinstance(frame.of, Monoid):
+        raise TypeError(f"{out}: the policy's `of` must be a monoid, not {frame.of!r}")
+
+
+def unit_of(kind: pa.DataType) -> int | None:
+    """Nanoseconds of one step of a time type; None for numbers."""
+    if pa.types.is_timestamp(kind):
+        return {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}[kind.unit]
+    if pa.types.is_date32(kind):
+        return 86_400_000_000_000
+    if pa.types.is_date64(kind):
+        return 1_000_000
+    return None
+
+
+def names_of(aggregations: Iterable[Aggregation]) -> list[str]:
+    """The aggregations' own names, for messages."""
+    return [str(a) for a in aggregations]

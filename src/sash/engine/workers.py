@@ -1,0 +1,238 @@
+"""Workers: each keeps one aggregation up to date over the bounds that its frame gives.
+
+A worker takes the rows of its columns as they come (`take`), answers for windows of
+rows (`answer`), and forgets what no window can reach any more (`forget`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sash.engine.columns import answers_as, number_type, numbers, objects
+from sash.engine.definition import Aggregation
+from sash.engine.tape import Tape
+from sash.monoids.monoid import Monoid
+from sash.swag.subtract_on_evict import SubtractOnEvict
+from sash.swag.two_stacks_lite import TwoStacksLite
+from sash.swag.window import InOrder
+
+Bounds = tuple[np.ndarray, np.ndarray]
+
+
+def worker(a: Aggregation, kinds: list[pa.DataType], result: pa.DataType | None) -> Any:
+    """The worker for an aggregation over columns of these types."""
+    if a.how == "count":
+        return Counter() if not kinds else Known()
+    if a.how in ("first", "last"):
+        return Picker(a.how, kinds[0])
+    assert a.monoid is not None
+    if a.how == "argument" and number_type(kinds[0]) is not None:
+        return ByRow(a.monoid, kinds)
+    return Combiner(a.monoid, kinds, result)
+
+
+class Counter:
+    """Counts rows: the length of a window."""
+
+    def take(self, columns: list[pa.Array]) -> None:
+        """Nothing is needed of the columns."""
+
+    def answer(self, lo: np.ndarray, hi: np.ndarray) -> pa.Array:
+        return pa.array(hi - lo)
+
+    def forget(self, row: int) -> None:
+        """Nothing is kept."""
+
+
+class Ranks:
+    """The number of each row among the known ones, where there are nulls; itself where not."""
+
+    def __init__(self) -> None:
+        self._rows = 0
+        self._tape: Tape | None = None  # from the first null on
+        self._known = 0
+
+    def take(self, column: pa.Array) -> pa.Array:
+        """Count a column's rows; give its known ones."""
+        if column.null_count == 0 and self._tape is None:
+            self._rows += len(column)
+            return column
+        if self._tape is None:
+            self._tape = Tape(np.int64)
+            self._tape.base, self._known = self._rows, self._rows
+        valid = np.asarray(pc.is_valid(column))
+        ranks = self._known + np.cumsum(valid) - valid
+        self._tape.add(ranks)
+        self._known += int(valid.sum())
+        self._rows += len(column)
+        return column.drop_null() if column.null_count else column
+
+    def of(self, rows: np.ndarray) -> np.ndarray:
+        """How many known rows come before each of `rows`."""
+        tape = self._tape
+        if tape is None:
+            return rows
+        if len(tape) == 0:
+            return np.minimum(rows, tape.base)
+        inside = np.clip(rows - tape.base, 0, len(tape) - 1)
+        ranks = tape.values[inside]
+        ranks = np.where(rows >= tape.base + len(tape), self._known, ranks)
+        return np.where(rows < tape.base, rows - tape.base + tape.values[0], ranks)
+
+    def forget(self, row: int) -> None:
+        if self._tape is not None:
+            self._tape.forget(min(row, self._tape.base + len(self._tape) - 1))
+
+
+class Known:
+    """Counts rows whose column is not null."""
+
+    def __init__(self) -> None:
+        self._ranks = Ranks()
+
+    def take(self, columns: list[pa.Array]) -> None:
+        self._ranks.take(columns[0])
+
+    def answer(self, lo: np.ndarray, hi: np.ndarray) -> pa.Array:
+        return pa.array(self._ranks.of(hi) - self._ranks.of(lo))
+
+    def forget(self, row: int) -> None:
+        self._ranks.forget(row)
+
+
+class Shelf:
+    """A column's rows by number, of any type, forgotten an array at a time."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self._kind, self._arrays = kind, []
+        self._base = self._rows = 0
+
+    def add(self, column: pa.Array) -> None:
+        self._arrays.append(column)
+        self._rows += len(column)
+
+    def at(self, rows: np.ndarray, nulls: np.ndarray) -> pa.Array:
+        """The values of `rows`, null where told so."""
+        places = pa.array(np.where(nulls, 0, rows - self._base), mask=nulls)
+        taken = pa.chunked_array(self._arrays, self._kind).take(places)
+        return taken.combine_chunks() if taken.num_chunks != 1 else taken.chunk(0)
+
+    def forget(self, row: int) -> None:
+        while self._arrays and self._base + len(self._arrays[0]) <= row:
+            self._base += len(self._arrays.pop(0))
+
+
+class Picker:
+    """The first or the last row of a window, null or not."""
+
+    def __init__(self, which: str, kind: pa.DataType) -> None:
+        self._first, self._shelf = which == "first", Shelf(kind)
+
+    def take(self, columns: list[pa.Array]) -> None:
+        self._shelf.add(columns[0])
+
+    def answer(self, lo: np.ndarray, hi: np.ndarray) -> pa.Array:
+        return self._shelf.at(lo if self._first else hi - 1, hi <= lo)
+
+    def forget(self, row: int) -> None:
+        self._shelf.forget(row)
+
+
+class Combiner:
+    """Combines a monoid over the known rows of its columns."""
+
+    def __init__(self, monoid: Monoid, kinds: list[pa.DataType], result: pa.DataType | None) -> None:
+        dtypes = [number_type(kind) for kind in kinds]
+        known = [d for d in dtypes if d is not None]
+        typed = monoid
+        if len(known) == len(dtypes):
+            typed = monoid.of(known[0] if len(known) == 1 else tuple(known))
+        self._window = new_window(typed)
+        numbers_only = self._window.is_typed and len(known) == len(dtypes)
+        self._result = result
+        self._ranks = Ranks()
+        self._tapes = [Tape(d) for d in known] if numbers_only else None
+        self._items: list[Any] = []
+        self._base = 0
+
+    def take(self, columns: list[pa.Array]) -> None:
+        if self._tapes is None:
+            self._take_objects(columns)
+            return
+        if len(columns) > 1:  # a row counts where all of its columns are known
+            columns = all_known(columns)
+        ranked = self._ranks.take(columns[0])
+        for tape, column in zip(self._tapes, columns, strict=True):
+            same = ranked if column is columns[0] else column.drop_null()
+            tape.add(numbers(same))
+
+    def _take_objects(self, columns: list[pa.Array]) -> None:
+        values = [objects(column) for column in columns]
+        self._items += values[0] if len(values) == 1 else list(zip(*values, strict=True))
+
+    def answer(self, lo: np.ndarray, hi: np.ndarray) -> pa.Array:
+        if self._tapes is None:
+            values, nulls = self._window.follow(self._items, self._base, lo, hi)
+            done = self._window.reached
+            del self._items[: max(0, done - self._base)]
+            self._base = max(self._base, done)
+            return answers_as(empty_as(values, nulls, self._window), None, self._result)
+        known = self._ranks.of(lo), self._ranks.of(hi)
+        arrays = tuple(tape.values for tape in self._tapes)
+        xs = arrays[0] if len(arrays) == 1 else arrays
+        values, nulls = self._window.follow(xs, self._tapes[0].base, *map(np.ascontiguousarray, known))
+        for tape in self._tapes:
+            tape.forget(self._window.reached)
+        return answers_as(values, nulls, self._result)
+
+    def forget(self, row: int) -> None:
+        self._ranks.forget(row)
+
+
+def empty_as(values: list[Any], empty: np.ndarray, window: InOrder) -> list[Any]:
+    """Answers of plain Python, with that of an empty window where it is one."""
+    nothing = window.monoid.lower(window.monoid.identity)
+    return [nothing if e else v for v, e in zip(values, empty.tolist(), strict=True)]
+
+
+def all_known(columns: list[pa.Array]) -> list[pa.Array]:
+    """The columns, null wherever any of them is null."""
+    valid = pc.is_valid(columns[0])
+    for column in columns[1:]:
+        valid = pc.and_(valid, pc.is_valid(column))
+    if pc.all(valid).as_py() in (True, None):
+        return columns
+    return [pc.if_else(valid, column, pa.scalar(None, column.type)) for column in columns]
+
+
+def new_window(monoid: Monoid) -> InOrder:
+    """The window that is quickest over bounds: exact states are subtracted from."""
+    return SubtractOnEvict(monoid) if monoid.inverse is not None else TwoStacksLite(monoid)
+
+
+class ByRow:
+    """The value of the second column in the row whose first one is best: ArgMax, ArgMin."""
+
+    def __init__(self, monoid: Monoid, kinds: list[pa.DataType]) -> None:
+        self._rows = 0
+        self._shelf = Shelf(kinds[1])
+        self._best = Combiner(monoid, [kinds[0], pa.int64()], pa.int64())
+
+    def take(self, columns: list[pa.Array]) -> None:
+        rows = np.arange(self._rows, self._rows + len(columns[0]))
+        self._rows += len(rows)
+        self._shelf.add(columns[1])
+        self._best.take([columns[0], pa.array(rows)])
+
+    def answer(self, lo: np.ndarray, hi: np.ndarray) -> pa.Array:
+        rows = self._best.answer(lo, hi)
+        nulls = np.asarray(pc.is_null(rows))
+        return self._shelf.at(rows.fill_null(0).to_numpy(), nulls)
+
+    def forget(self, row: int) -> None:
+        self._best.forget(row)
+        self._shelf.forget(row)

@@ -1,0 +1,210 @@
+"""Sharing of state: aggregations of the same items that one state can answer.
+
+Two monoids share where their states are the same, lowered in different ways (variance
+and standard deviation), or where the state of one is part of the other's (sum and
+count of mean's). The first is found by comparing what the monoids compute, so it holds
+for users' own; the second is the table VIEWS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sash import monoids as m
+from sash.kernel import Layout
+from sash.monoids.fingerprint import fingerprint
+from sash.monoids.monoid import Monoid, as_monoid, same
+from sash.monoids.recipe import known_as
+
+View = Callable[[Any], Any]
+"""From the partial of a monoid to that of one that it answers for."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Where in a state another one lies.
+
+    `seen`: where the typed state says whether it has anything; the variant over objects
+    has no such flag, and begins one place earlier.
+    """
+
+    place: int
+    seen: int | None = None
+
+
+VIEWS: dict[tuple[Any, Any], Part] = {
+    (m.Mean, m.Count): Part(0),
+    (m.Mean, m.Sum): Part(1),
+    (m.GeoMean, m.Count): Part(0),
+    (m.Var, m.Count): Part(0),
+    (m.StdDev, m.Count): Part(0),
+    (m.MaxCount, m.Max): Part(0),
+    (m.MinCount, m.Min): Part(0),
+    (m.Range, m.Min): Part(0),
+    (m.Range, m.Max): Part(1),
+    (m.RelativeVariation, m.Min): Part(0),
+    (m.RelativeVariation, m.Max): Part(1),
+    (m.M4, m.Min): Part(0),
+    (m.M4, m.Max): Part(1),
+    (m.ArgMax, m.Max): Part(1, seen=0),  # of its first column
+    (m.ArgMin, m.Min): Part(1, seen=0),
+}
+"""(a monoid, one that its state answers for): where. The answers are the same to the bit."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Several aggregations as one monoid, whose answer is the tuple of theirs.
+
+    `server[i]`: which of `kept`, the states that are kept, answers for aggregation i.
+    """
+
+    monoid: Monoid
+    kept: tuple[Monoid, ...]
+    server: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return ", ".join(monoid.name for monoid in self.kept)
+
+
+def share(monoids: Sequence[Any]) -> Shared:
+    """As few states as answer for all of `monoids`, over the same items.
+
+    >>> from sash import monoids as m
+    >>> shared = share([m.Sum(), m.Count(), m.Mean(), m.Var(), m.StdDev()])
+    >>> print(shared)
+    Mean, Var
+    >>> v = shared.monoid.combine(shared.monoid.lift(1), shared.monoid.lift(3))
+    >>> shared.monoid.lower(v)[:3]
+    (4, 2, 2.0)
+    """
+    asked = [as_monoid(monoid) for monoid in monoids]
+    if not asked:
+        raise ValueError("monoids: give at least one")
+    servers = [_server(monoid, i, asked) for i, monoid in enumerate(asked)]
+    order = sorted(set(servers))
+    kept = tuple(asked[i] for i in order)
+    server = tuple(order.index(i) for i in servers)
+    views = [view(kept[s], monoid) for s, monoid in zip(server, asked, strict=True)]
+    state = m.join(**{f"s{i}": monoid for i, monoid in enumerate(kept)})
+    made = state.with_(
+        name="+".join(monoid.name for monoid in asked),
+        lower=_lower(asked, server, views),
+        typed=lambda dtype: _typed(asked, dtype),
+    )
+    return Shared(known_as(made, shared, {"monoids": tuple(asked)}), kept, server)
+
+
+def shared(monoids: Sequence[Any]) -> Monoid:
+    """The monoid of `share`; by this it pickles."""
+    return share(monoids).monoid
+
+
+def view(server: Monoid, served: Monoid) -> View | None:
+    """How the partial of `served` is had from that of `server`; None if it is not.
+
+    >>> from sash import monoids as m
+    >>> view(m.Mean(), m.Sum())((2, 5))
+    5
+    >>> view(m.Sum(), m.Mean()) is None
+    True
+    """
+    if _state(server) == _state(served):
+        return same
+    part = _part(server, served)
+    if part is None:
+        return None
+    if server.identity is None:
+        return _of_objects(part.place - (part.seen is not None), served.identity)
+    if not _fits(server, served, part):
+        return None
+    return _at(part.place) if part.seen is None else _where_seen(part, served.identity)
+
+
+def _server(monoid: Monoid, i: int, asked: Sequence[Monoid]) -> int:
+    """The aggregation whose state is kept for `monoid`: of those that serve it, the first
+    that no other serves; its own where there is none."""
+    serving = [j for j, other in enumerate(asked) if view(other, monoid) is not None]
+    topmost = [
+        j for j in serving
+        if not any(
+            view(asked[k], asked[j]) is not None and view(asked[j], asked[k]) is None
+            for k in range(len(asked))
+        )
+    ]  # fmt: skip
+    return topmost[0] if topmost else i
+
+
+def _state(monoid: Monoid) -> str:
+    """A hash of all that makes a partial."""
+    parts = (monoid.identity, monoid.dtype)
+    return fingerprint(parts, monoid.lift, monoid.combine, monoid.fill)
+
+
+def _part(server: Monoid, served: Monoid) -> Part | None:
+    (a, column_a), (b, column_b) = _factory(server), _factory(served)
+    part = VIEWS.get((a, b))
+    if part is None:
+        return None
+    of_first = a in (m.ArgMax, m.ArgMin)  # they take pairs, and serve the first column
+    fits = column_a is None and column_b == 0 if of_first else column_a == column_b
+    return part if fits else None
+
+
+def _factory(monoid: Monoid) -> tuple[Any, int | None]:
+    """The catalogue's function that made a monoid, and the column it is of."""
+    if monoid.recipe is None:
+        return None, None
+    if monoid.recipe.factory is m.column:
+        arguments = monoid.recipe.arguments
+        return _factory(arguments["monoid"])[0], arguments["index"]
+    return monoid.recipe.factory, None
+
+
+def _fits(server: Monoid, served: Monoid, part: Part) -> bool:
+    """Whether the part is kept in the very type of the served state."""
+    whole = Layout.of(server.identity, server.dtype)
+    if whole is None or whole.parts is None:
+        return False
+    return whole.parts[part.place] == Layout.of(served.identity, served.dtype)
+
+
+def _at(place: int) -> View:
+    def part(v: Any) -> Any:
+        return v[place]
+
+    return part
+
+
+def _where_seen(found: Part, identity: Any) -> View:
+    place, seen = found.place, found.seen
+
+    def part(v: Any) -> Any:
+        return v[place] if v[seen] else identity
+
+    return part
+
+
+def _of_objects(place: int, identity: Any) -> View:
+    def part(v: Any) -> Any:
+        return identity if v is None else v[place]
+
+    return part
+
+
+def _typed(asked: Sequence[Monoid], dtype: Any) -> Monoid | None:
+    found = shared([monoid.of(dtype) for monoid in asked])
+    return found if Layout.of(found.identity, found.dtype) is not None else None
+
+
+def _lower(asked: Sequence[Monoid], server: Sequence[int], views: Sequence[View | None]) -> Any:
+    """lower of a shared state: source with one call an answer, so that it compiles."""
+    scope: dict[str, Any] = {"__name__": __name__}
+    calls = []
+    for i, (monoid, s) in enumerate(zip(asked, server, strict=True)):
+        scope[f"lower_{i}"], scope[f"view_{i}"] = monoid.lower, views[i]
+        calls.append(f"lower_{i}(view_{i}(v[{s}])), ")
+    exec(f"def lower(v):\n    return ({''.join(calls)})\n", scope)
+    return scope["lower"]

@@ -1,0 +1,20 @@
+"""How users check their own: laws, an oracle, a monoid that counts, hypothesis strategies.
+
+Nothing in Sash imports it. `sash.testing.strategies` needs hypothesis; the rest needs nothing.
+"""
+
+from sash.testing.compare import alike
+from sash.testing.counting import Counter, counting
+from sash.testing.laws import Counterexample, check_laws
+from sash.testing.oracle import Oracle, TimedOracle, replay
+
+__all__ = [
+    "Counter",
+    "Counterexample",
+    "Oracle",
+    "TimedOracle",
+    "alike",
+    "check_laws",
+    "counting",
+    "replay",
+]
