@@ -1,7 +1,7 @@
 """Aggregations for `sash.windowed(...).agg(...)`, named as Spark names them.
 
-    from sash import functions as sf
-    sf.max("amount").over("24 hours")
+from sash import functions as sf
+sf.max("amount").over("24 hours")
 """
 
 from __future__ import annotations
@@ -209,9 +209,7 @@ def collect_set(column: str) -> Aggregation:
 
 def count_distinct(column: str) -> Aggregation:
     """How many distinct values that are not null."""
-    return Aggregation(
-        "count_distinct", (column,), m.CountDistinct(), result=_always(pa.int64())
-    )
+    return Aggregation("count_distinct", (column,), m.CountDistinct(), result=_always(pa.int64()))
 
 
 def approx_count_distinct(column: str, p: int = 12) -> Aggregation:

@@ -43,9 +43,7 @@ def stop_of(q: Any, key: int, keys: int, available: int) -> int:
     return q.keys[key + 1] if key + 1 < keys else available
 
 
-def rows(
-    memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int
-) -> At:
+def rows(memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int) -> At:
     """Frames by count: `before` rows before to `after` rows after."""
     q = attach(memory)
     lo, hi, before, after, offset = at
@@ -58,9 +56,7 @@ def rows(
     return At(lo, hi, before, after, offset)
 
 
-def times(
-    memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int
-) -> At:
+def times(memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int) -> At:
     """Frames by time: from t - before to t + after, which ends are in says `kind`."""
     q = attach(memory)
     lo, hi, before, after, offset = at
@@ -99,9 +95,7 @@ def advance(q: Any, row: int, stop: int, edge: Any, past: bool) -> int:
     return row
 
 
-def sessions(
-    memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int
-) -> At:
+def sessions(memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int) -> At:
     """From the first row after the last pause longer than `before`, to the row's peers."""
     q = attach(memory)
     lo, hi, before, after, offset = at
@@ -116,9 +110,7 @@ def sessions(
     return At(lo, hi, before, after, offset)
 
 
-def slides(
-    memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int
-) -> At:
+def slides(memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int) -> At:
     """The first window to end that has the row, so far: `before` its size, `after` its slide."""
     q = attach(memory)
     lo, hi, size, slide, offset = at
@@ -137,9 +129,7 @@ def slides(
     return At(lo, hi, size, slide, offset)
 
 
-def deltas(
-    memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int
-) -> At:
+def deltas(memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int) -> At:
     """Without the oldest rows that are more than `before` away from the row."""
     q = attach(memory)
     lo, hi, before, after, offset = at
@@ -154,9 +144,7 @@ def deltas(
     return At(lo, hi, before, after, offset)
 
 
-def untils(
-    memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int
-) -> At:
+def untils(memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int) -> At:
     """From the row after the last earlier one that ended a window."""
     q = attach(memory)
     lo, hi, before, after, offset = at

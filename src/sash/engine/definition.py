@@ -128,10 +128,14 @@ def check_frame(out: str, frame: Frame, time: str, schema: pa.Schema) -> None:
         )
     for name in frame.columns:
         if isinstance(frame, Delta) and number_type(schema.field(name).type) is None:
-            raise TypeError(f"{out}: delta takes a number or a time, but {name} is {schema.field(name).type}")
+            raise TypeError(
+                f"{out}: delta takes a number or a time, but {name} is {schema.field(name).type}"
+            )
         if isinstance(frame, Until) and frame.predicate is None:
             if not pa.types.is_boolean(schema.field(name).type):
-                raise TypeError(f"{out}: until takes a boolean column, but {name} is {schema.field(name).type}")
+                raise TypeError(
+                    f"{out}: until takes a boolean column, but {name} is {schema.field(name).type}"
+                )
     if isinstance(frame, Policy) and frame.of is not None and not isinstance(frame.of, Monoid):
         raise TypeError(f"{out}: the policy's `of` must be a monoid, not {frame.of!r}")
 

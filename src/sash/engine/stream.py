@@ -42,7 +42,9 @@ class Stream:
         self._last_key: list[pa.Array] | None = None
         self._frames = self._group(unit_of(kind))
         self._workers = {
-            out: worker(a, [schema.field(c).type for c in a.columns], query.result_type(out, schema))
+            out: worker(
+                a, [schema.field(c).type for c in a.columns], query.result_type(out, schema)
+            )
             for out, a in query.aggregations.items()
         }
 

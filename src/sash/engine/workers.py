@@ -145,7 +145,9 @@ class Picker:
 class Combiner:
     """Combines a monoid over the known rows of its columns."""
 
-    def __init__(self, monoid: Monoid, kinds: list[pa.DataType], result: pa.DataType | None) -> None:
+    def __init__(
+        self, monoid: Monoid, kinds: list[pa.DataType], result: pa.DataType | None
+    ) -> None:
         dtypes = [number_type(kind) for kind in kinds]
         known = [d for d in dtypes if d is not None]
         typed = monoid
@@ -184,7 +186,9 @@ class Combiner:
         known = self._ranks.of(lo), self._ranks.of(hi)
         arrays = tuple(tape.values for tape in self._tapes)
         xs = arrays[0] if len(arrays) == 1 else arrays
-        values, nulls = self._window.follow(xs, self._tapes[0].base, *map(np.ascontiguousarray, known))
+        values, nulls = self._window.follow(
+            xs, self._tapes[0].base, *map(np.ascontiguousarray, known)
+        )
         for tape in self._tapes:
             tape.forget(self._window.reached)
         return answers_as(values, nulls, self._result)

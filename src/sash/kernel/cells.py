@@ -43,9 +43,7 @@ class Ring:
 
     def __init__(self, layout: Layout | None, least: int) -> None:
         count = 1 << max(4, (least - 1).bit_length())
-        self.array: Any = (
-            [None] * count if layout is None else np.empty(count, layout.array_dtype)
-        )
+        self.array: Any = [None] * count if layout is None else np.empty(count, layout.array_dtype)
         self._read = reader(layout)
         self._mask = len(self.array) - 1
 

@@ -68,7 +68,7 @@ def _returned(function: Any, args: tuple[Any, ...], monoid: Any, role: str) -> A
 
 
 def _says(kind: Any, monoid: Any) -> None:
-    if not isinstance(kind, types.Boolean):
+    if not isinstance(kind, types.Boolean | types.Number):
         raise TypeError(f"the policy over monoid {monoid.name!r} gives {kind}, not True or False")
 
 
