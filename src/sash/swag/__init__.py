@@ -1,10 +1,12 @@
 """How a window is kept: one file an algorithm, one contract, a registry."""
 
+from sash.swag.amta import AMTA
 from sash.swag.b_int import BInt
 from sash.swag.daba import DABA
 from sash.swag.daba_lite import DABALite
 from sash.swag.flat_fat import FlatFAT
 from sash.swag.flat_fit import FlatFIT
+from sash.swag.log_mta import LogMTA
 from sash.swag.reactive import Reactive
 from sash.swag.recalc import Recalc
 from sash.swag import registry
@@ -17,11 +19,13 @@ from sash.swag.window import Window
 
 __all__ = [
     "ALGORITHMS",
+    "AMTA",
     "BInt",
     "DABA",
     "DABALite",
     "FlatFAT",
     "FlatFIT",
+    "LogMTA",
     "Reactive",
     "Recalc",
     "SnapshotError",

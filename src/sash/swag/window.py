@@ -78,12 +78,13 @@ class InOrder(Window):
     cursors: ClassVar[type]
     store: ClassVar[type] = Store
     cells_an_item: ClassVar[int] = 1
+    scratch: ClassVar[int] = 0  # places of `hold` beyond those of the cursors
     steps: ClassVar[tuple[Callable[..., Any], ...]]  # start, insert, evict, query, size
 
     def _adopt(self, monoid: Monoid, inputs: Any) -> None:
         self._monoid, self._inputs = monoid, inputs
         self._layout = Layout.of(monoid.identity, monoid.dtype)
-        self._places = places(self.cursors)
+        self._places = places(self.cursors) + self.scratch
         self._room = self._new_room()
         start, insert, evict, query, size = self.steps
         self._words = {

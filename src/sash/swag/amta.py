@@ -1,0 +1,264 @@
+"""Amortized MTA: in-order windows in amortized constant time, bulk evictions in O(log n).
+
+Order   in order.   Needs   associativity.
+Cost    combines, on average: insert 2, evict 1, query 1; at most 3 log n + 2 for any of
+        them, however many items are evicted; enforcing a policy O(log k) to evict k.
+        Space n items and n inner nodes, in 2 n to 8 n rows, and log n for the stack.
+Paper   Constant-Time Sliding Window Framework with Reduced Memory Footprint and Efficient
+        Bulk Evictions, 2018, section 4.2.
+Legend  f..e is the window, a forest. f..m is the oldest tree, its root at level h; front
+        and back are the paper's result pair, R0 = f..m and R1 = m..e combined. The stack
+        has s entries: for each level on which f's node is the left one of a pair, from
+        the root down, all of f..m behind that node.
+        A node is made when a younger pair begins beside it; so level l has its nodes
+        below ((e + 1) >> l) - 1, and no tail needs to be kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from sash.kernel.rings import Levels
+from sash.kernel.words import (
+    ANSWER,
+    FIRST_FREE,
+    Int64,
+    Partial,
+    Partials,
+    combine,
+    get,
+    hold,
+    one,
+    outlined,
+    policy,
+    put,
+)
+from sash.swag.mta import MTA, cell, node, older
+from sash.swag.window import agree
+
+FRONT, BACK, OLD = FIRST_FREE, FIRST_FREE + 1, FIRST_FREE + 2
+
+
+class Store(NamedTuple):
+    """The store: all levels in one column, and the stack."""
+
+    part: Partials
+    stack: Partials
+    cap: Int64
+    held: int
+
+
+class At(NamedTuple):
+    """The cursors."""
+
+    f: int
+    e: int
+    h: int
+    m: int
+    s: int
+    front: Partial
+    back: Partial
+
+
+def start(q: Any) -> At:
+    """An empty window."""
+    return At(0, 0, 0, 0, 0, one(q), one(q))
+
+
+def size(at: At) -> int:
+    """How many items are in the window."""
+    return at.e - at.f
+
+
+def end(e: int, level: int) -> int:
+    """How many nodes a level has had in all: those of full pairs but for the youngest."""
+    return ((e + 1) >> level) - 1
+
+
+def extent(at: At, level: int) -> tuple[int, int]:
+    """The nodes of a level all of whose items are in the window: from, and up to."""
+    return -(-at.f >> level), end(at.e, level)
+
+
+def query(q: Any, at: At) -> Partial:
+    """The result pair, combined."""
+    return combine(at.front, at.back)
+
+
+def insert(q: Any, at: At, v: Partial) -> At:
+    """Algorithm 3: add a leaf; where it begins a pair, the pair before it gets its parent."""
+    f, e, h, m, s, front, back = at
+    put(q.part, cell(q, 0, e), v)
+    if f == e:
+        return At(f, e + 1, 0, e + 1, 0, hold(q, FRONT, v), back)
+    back = hold(q, BACK, combine(back, v))
+    j, level = e, 0
+    while j & 1 == 0 and level < h:
+        j, level = (j >> 1) - 1, level + 1
+        parent(q, f, level, j)
+    if level < h:
+        return At(f, e + 1, h, m, s, front, back)
+    if j & 1 == 0:  # a third node of the root's level: a new root over the pair
+        parent(q, f, h + 1, (j >> 1) - 1)
+        return At(f, e + 1, h + 1, m, s, front, back)
+    return results(q, f, e + 1)  # the oldest tree has taken in all of a level
+
+
+def parent(q: Any, f: int, level: int, j: int) -> None:
+    """Make node j, unless some of its items are gone: such a node is never read."""
+    if j << level >= f:
+        both = combine(node(q, level - 1, 2 * j), node(q, level - 1, 2 * j + 1))
+        put(q.part, cell(q, level, j), both)
+
+
+def evict(q: Any, at: At) -> At:
+    """Algorithms 6 and 7: pop the stack; push what the pairs that now come first give."""
+    f, e, h, m, s, front, back = at
+    f += 1
+    if f == m:
+        return results(q, f, e)
+    s -= 1
+    front = hold(q, FRONT, get(q.stack, s))
+    level = 0
+    while (f >> level) & 1 == 0:  # up to the level on which a right node is first now
+        level += 1
+    while level > 0:
+        level -= 1
+        push(q, s, node(q, level, (f >> level) + 1))
+        s += 1
+    return At(f, e, h, m, s, front, back)
+
+
+def push(q: Any, s: int, v: Partial) -> None:
+    """Push v, combined with the top of the stack, which is younger."""
+    if s == 0:
+        put(q.stack, s, v)
+    else:
+        put(q.stack, s, combine(v, get(q.stack, s - 1)))
+
+
+@outlined
+def results(q: Any, f: int, e: int) -> At:
+    """Algorithms 4 and 5: the oldest tree, the stack and the result pair from scratch."""
+    if f == e:
+        return At(f, e, 0, e, 0, hold(q, FRONT, one(q)), hold(q, BACK, one(q)))
+    h = 0
+    while f >> (h + 1) < end(e, h + 1):
+        h += 1
+    m, s = end(e, h) << h, 0
+    for level in range(h, -1, -1):
+        right = (f >> level) + 1
+        if right & 1 == 1 and right << level < m:
+            push(q, s, node(q, level, right))
+            s += 1
+    front = hold(q, FRONT, node(q, 0, f))
+    if s > 0:
+        front = hold(q, FRONT, combine(front, get(q.stack, s - 1)))
+    back = hold(q, BACK, one(q))
+    for level in range(h - 1, -1, -1):
+        for j in range(2 * end(e, level + 1), end(e, level)):
+            if j << level == m:
+                back = hold(q, BACK, node(q, level, j))
+            else:
+                back = hold(q, BACK, combine(back, node(q, level, j)))
+    return At(f, e, h, m, s, front, back)
+
+
+def bulk(q: Any, at: At, k: int) -> At:
+    """Section 4.2.4: evict a few items one by one, more of them at once."""
+    if k > at.h + 1:
+        return results(q, at.f + k, at.e)
+    for _ in range(k):
+        at = evict(q, at)
+    return at
+
+
+def enforced(q: Any, at: At, v: Partial) -> At:
+    """Insert, then evict what the policy says."""
+    at = insert(q, at, v)
+    k = search(q, at)
+    return at if k == 0 else bulk(q, at, k)
+
+
+def search(q: Any, at: At) -> int:
+    """How many of the oldest items to evict.
+
+    From the oldest leaf up, by ever larger nodes, as long as the policy is true; then
+    down into the first node that stays. So only nodes are read that are all in the
+    window; those on the oldest branch, which evictions leave as they were, are not.
+    """
+    f, e = at.f, at.e
+    total = hold(q, ANSWER, query(q, at))
+    old = hold(q, OLD, one(q))
+    p, level, up = f, 0, True
+    while level >= 0 and p < e:
+        if p >> level < end(e, level):
+            tried = older(q, p == f, old, node(q, level, p >> level))
+            if policy(total, tried):
+                old = hold(q, OLD, tried)
+                p += 1 << level
+                while up and p & ((2 << level) - 1) == 0 and p >> (level + 1) < end(e, level + 1):
+                    level += 1
+            else:
+                up = False
+            if up:
+                continue
+        level -= 1
+    return p - f
+
+
+class AMTA(MTA):
+    """In-order window, amortized constant time; bulk evictions and slide policies in O(log n).
+
+    The last items whose sum is at most 10; the partials are (sum, newest, max):
+
+    >>> from sash import Monoid, swag
+    >>> both = Monoid(
+    ...     "max of a sum", (0, 0, 0), lambda x: (x, x, x),
+    ...     lambda a, b: (a[0] + b[0], b[1], max(a[2], b[2])), lambda s: s[2])
+    >>> w = swag.AMTA(both, policy=lambda total, old: total[0] - old[0] + old[1] > 10)
+    >>> w.insert_many([2, 2, 3, 3]); w.query(), len(w)
+    (3, 4)
+    >>> w.insert(4); w.query(), len(w)
+    (4, 3)
+    """
+
+    cursors = At
+    store = Store
+    steps = (start, insert, evict, query, size)
+    bulk = bulk
+    enforced = enforced
+
+    def _new_room(self) -> Any:
+        return Levels(Store, self._layout, self._monoid.identity, self._places, extent)
+
+    def check(self) -> None:
+        at = self._at
+        self._require(self._room.cap >= len(self), "there is room")
+        if len(self) == 0:
+            return
+        highest = max(level for level in range(64) if at.f >> level < end(at.e, level))
+        self._require(at.h == highest, f"the root is at level {highest}")
+        self._require(at.m == end(at.e, highest) << highest, "f..m is the oldest tree")
+        for level in range(1, at.h + 1):
+            for j in range(*extent(at, level)):
+                self._require(self._is(level, j), f"node {j} of level {level} is its children")
+        self._require(agree(at.front, self._fold(at.f, at.m)), "front is f..m combined")
+        self._require(agree(at.back, self._fold(at.m, at.e)), "back is m..e combined")
+        levels = [k for k in range(at.h, -1, -1) if not at.f >> k & 1]
+        starts = [(at.f >> k) + 1 << k for k in levels if (at.f >> k) + 1 << k < at.m]
+        self._require(len(starts) == at.s, f"the stack has {len(starts)} entries")
+        for s, first in enumerate(starts):
+            top = self._q.stack[s]
+            self._require(agree(top, self._fold(first, at.m)), f"entry {s} is {first}..m combined")
+
+    def _is(self, level: int, j: int) -> bool:
+        at_node = self._plain(node)
+        left, right = (at_node(self._q, level - 1, c) for c in (2 * j, 2 * j + 1))
+        return agree(at_node(self._q, level, j), self._monoid.combine(left, right))
+
+    def _fold(self, lo: int, hi: int) -> Any:
+        total = self._monoid.identity
+        for i in range(lo, hi):
+            total = self._monoid.combine(total, self._plain(node)(self._q, 0, i))
+        return total
