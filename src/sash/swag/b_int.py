@@ -15,11 +15,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sash.kernel.words import ANSWER, Partial, Partials, combine, get, hold, one, outlined, put
-from sash.swag.heap import Heap, log2
+from sash.kernel.words import FIRST_FREE, Partial, Partials, combine, get, hold, one, outlined, put
+from sash.swag.heap import Heap, log2, zeros
 from sash.swag.window import InOrder, agree
 
 LEAST = 4  # the default capacity
+OLDER, YOUNGER = FIRST_FREE, FIRST_FREE + 1
 
 
 class Store(NamedTuple):
@@ -74,15 +75,27 @@ def evict(q: Any, at: At) -> At:
 
 
 def query(q: Any, at: At) -> Partial:
-    """Split the window, from its front on, into the largest base intervals that fit."""
-    lo, total = at.f, hold(q, ANSWER, one(q))
-    while lo < at.e:
-        starts = lo | at.capacity  # the lowest bit is the largest length that starts at lo
-        level = log2(min(starts & -starts, at.e - lo))
+    """Split the window into base intervals: longer and longer ones, then shorter ones."""
+    lo, older = at.f, one(q)
+    length = longest(at, lo)
+    while lo + length <= at.e:
+        level = log2(length)
         v = get(q.part, cell(at.capacity >> level, lo >> level))
-        total = hold(q, ANSWER, combine(total, v))
-        lo += 1 << level
-    return total
+        older = hold(q, OLDER, combine(older, v))
+        lo += length
+        length = longest(at, lo)
+    rest, younger = at.e - lo, one(q)
+    while rest != 0:
+        level = zeros(rest)
+        v = get(q.part, cell(at.capacity >> level, (lo + rest - 1) >> level))
+        younger = hold(q, YOUNGER, combine(v, younger))
+        rest &= rest - 1
+    return combine(older, younger)
+
+
+def longest(at: At, lo: int) -> int:
+    """How many items has the longest base interval that begins with item lo."""
+    return (lo | at.capacity) & -(lo | at.capacity)
 
 
 @outlined
@@ -129,6 +142,7 @@ class BInt(InOrder):
             level, ring = level + 1, ring >> 1
 
     def _new_room(self) -> Heap:
+        self._places = FIRST_FREE + 2
         return Heap(Store, self._layout, self._monoid.identity, self._places, LEAST)
 
     def _make_room_to_slide(self, n: int, most: int) -> None:

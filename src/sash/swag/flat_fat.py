@@ -91,14 +91,28 @@ def update(q: Any, pairs: int) -> None:
 
 
 def update_one(q: Any, v: int) -> None:
-    """Algorithm 2 for one leaf v: its path to the root, the last result kept at hand."""
+    """Algorithm 2 for one leaf: its path to the root."""
     a = get(q.part, v)
     while v > 1:
-        sibling = get(q.part, v ^ 1)
-        left = sibling if v & 1 else a
-        right = a if v & 1 else sibling
+        a = renew_parent(q, v, a)
         v >>= 1
-        a = put(q.part, v, combine(left, right))
+
+
+def update_two(q: Any, v: int, w: int) -> None:
+    """Algorithm 2 for two leaves: their paths until they meet, and on to the root."""
+    a, b = get(q.part, v), get(q.part, w)
+    while v >> 1 != w >> 1:
+        a, b = renew_parent(q, v, a), renew_parent(q, w, b)
+        v, w = v >> 1, w >> 1
+    update_one(q, v)
+
+
+def renew_parent(q: Any, v: int, a: Partial) -> Partial:
+    """Restore invariant (4.1) above node v, which holds `a`: that is not read again."""
+    sibling = get(q.part, v ^ 1)
+    left = sibling if v & 1 else a
+    right = a if v & 1 else sibling
+    return put(q.part, v >> 1, combine(left, right))
 
 
 def aggregate(q: Any) -> Partial:
@@ -107,26 +121,28 @@ def aggregate(q: Any) -> Partial:
 
 
 def prefix(q: Any, n: int, i: int) -> Partial:
-    """Algorithm 3: locations 0 to i, combined, going up from right child to right child."""
-    v = n + i
-    a = get(q.part, v)
-    v >>= zeros(v)
-    while v > 1:
-        a = hold(q, PREFIX, combine(get(q.part, v - 1), a))
-        v -= 1
-        v >>= zeros(v)
+    """Algorithm 3: locations 0 to i, combined, from right to left.
+
+    They are a node for each bit of their number: Algorithm 3 without its empty steps,
+    and it starts at the highest node that ends with leaf(i).
+    """
+    rest = i + 1
+    a = get(q.part, ((n + rest) >> zeros(rest)) - 1)
+    rest &= rest - 1
+    while rest != 0:
+        a = hold(q, PREFIX, combine(get(q.part, ((n + rest) >> zeros(rest)) - 1), a))
+        rest &= rest - 1
     return a
 
 
 def suffix(q: Any, n: int, j: int) -> Partial:
-    """Locations j to n - 1, combined: Algorithm 3 in a mirror."""
-    v = n + j
-    a = get(q.part, v)
-    v >>= zeros(~v)
-    while v > 1:
-        a = hold(q, SUFFIX, combine(a, get(q.part, v + 1)))
-        v += 1
-        v >>= zeros(~v)
+    """Locations j to n - 1, combined, from left to right: `prefix` in a mirror."""
+    rest = n - j
+    a = get(q.part, (2 * n - rest) >> zeros(rest))
+    rest &= rest - 1
+    while rest != 0:
+        a = hold(q, SUFFIX, combine(a, get(q.part, (2 * n - rest) >> zeros(rest))))
+        rest &= rest - 1
     return a
 
 

@@ -33,7 +33,7 @@ from sash.kernel.words import (
     outlined,
     put,
 )
-from sash.swag.flat_fat import PLACES, aggregate, prefix, suffix, update, update_one
+from sash.swag.flat_fat import PLACES, aggregate, prefix, suffix, update, update_one, update_two
 from sash.swag.heap import Heap
 from sash.swag.window import InOrder, agree
 
@@ -160,8 +160,13 @@ def trigger(q: Any, at: At) -> None:
     left = max(q.seen[0], at.e - at.capacity)  # left..f are empty, and not refilled yet
     came = max(q.seen[1], at.f)  # came..e are new
     q.seen[0], q.seen[1] = at.f, at.e
+    new = leaf(at.capacity, came)
     if left == at.f and came == at.e - 1:
-        update_one(q, leaf(at.capacity, came))
+        update_one(q, new)
+    elif left == at.f - 1 and came == at.e - 1:
+        old = leaf(at.capacity, left)
+        put(q.part, old, one(q))
+        update_two(q, old, new)
     elif left != at.f or came != at.e:
         update_all(q, at, left, came)
 
