@@ -124,7 +124,9 @@ def HyperLogLog(p: int = 12) -> Monoid:
 
     def fill(out: Any, x: Any) -> None:
         high, low = halves(x)
-        out[high >> (32 - p)] = first_one(high & ((1 << (32 - p)) - 1), low, p)
+        register, found = high >> (32 - p), first_one(high & ((1 << (32 - p)) - 1), low, p)
+        if found > out[register]:
+            out[register] = found
 
     def lower(v: Any) -> Any:
         return int(cardinality(v, registers, 64 - p) + 0.5)

@@ -207,7 +207,7 @@ def GeoMean(*, dtype: Any = None) -> Monoid:
 def one_and_log(x: Any) -> Any:
     """(1, log x), with log 0 = -inf and NaN for what has no logarithm."""
     if x > 0:
-        return (1, math.log(x))
+        return (1, math.log(np.float64(x)))  # a float's logarithm would be a float
     return (1, -math.inf if x == 0 else math.nan)
 
 

@@ -1,0 +1,229 @@
+"""What the laws run over: every entry of the catalogue, its inputs, and what it must answer."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from sash import Monoid
+from sash import monoids as m
+
+NAN = float("nan")
+
+integers = st.integers(-9, 9)
+positive = st.integers(1, 9)
+floats = st.one_of(integers.map(float), st.sampled_from([NAN, -0.0, math.inf, -math.inf]))
+finite = integers.map(float)
+numbers = st.one_of(st.lists(integers), st.lists(finite))
+texts = st.text("ab", max_size=2)
+pairs = st.tuples(finite, integers)
+
+
+def same_kind(*kinds: Any) -> Any:
+    """Lists of items of one of `kinds`."""
+    return st.one_of(*(st.lists(kind, min_size=1, max_size=4) for kind in kinds))
+
+
+@dataclass(frozen=True)
+class Case:
+    """An entry: how to make it, lists of items, what they must answer (nulls left out)."""
+
+    make: Callable[[], Monoid]
+    inputs: Any
+    answer: Callable[[list[Any]], Any]
+    empty: Any = None
+    tolerance: float = 0.0  # where even whole numbers are not exact: means and logarithms
+    columns: tuple[Any, ...] = field(default=())  # what it is compiled for
+
+    def __repr__(self) -> str:
+        return repr(self.make())
+
+
+def above(a: Any, b: Any) -> bool:
+    return (a != a and b == b) or a > b
+
+
+def ordered(xs: list[Any]) -> list[Any]:
+    return sorted(xs, key=lambda x: (x != x, 0 if x != x else x))
+
+
+def count_of(xs: list[Any], x: Any) -> int:
+    return sum(y == x or (y != y and x != x) for y in xs)
+
+
+def best(points: list[Any], better: Callable[[Any, Any], bool]) -> Any:
+    found = points[0]
+    for point in points[1:]:
+        if better(point[0], found[0]):
+            found = point
+    return found[1]
+
+
+def distinct(xs: list[Any]) -> list[Any]:
+    found: list[Any] = []
+    for x in xs:
+        if not count_of(found, x):
+            found.append(x)
+    return found
+
+
+def deviation(power: float, ddof: int) -> Callable[[list[Any]], Any]:
+    def answer(xs: list[Any]) -> Any:
+        if len(xs) <= ddof:
+            return None
+        mean = math.fsum(xs) / len(xs)
+        return (math.fsum((x - mean) ** 2 for x in xs) / (len(xs) - ddof)) ** power
+
+    return answer
+
+
+def geometric(xs: list[Any]) -> float:
+    if any(x < 0 for x in xs):
+        return NAN
+    return float(math.prod(xs)) ** (1 / len(xs))
+
+
+def longest_run(points: list[Any]) -> Any:
+    runs = []
+    for i in range(len(points)):
+        j = i
+        while j + 1 < len(points) and above(points[j + 1][1], points[j][1]):
+            j += 1
+        start, end = points[i][0], points[j][0]
+        runs.append((start, end, end - start, j - i + 1))
+    return max(runs, key=lambda run: run[3])
+
+
+def line(points: list[Any]) -> Any:
+    xs, ys = [float(x) for x, _ in points], [float(y) for _, y in points]
+    if len(set(xs)) == 1:
+        return (None, None, None)
+    slope, intercept = statistics.linear_regression(xs, ys)
+    return (slope, intercept, 1.0 if len(set(ys)) == 1 else statistics.correlation(xs, ys) ** 2)
+
+
+def vector(monoid: Monoid) -> Callable[[list[Any]], Any]:
+    """A sketch has seen the same as one that was filled item by item."""
+
+    def answer(xs: list[Any]) -> Any:
+        out = monoid.identity.copy()
+        for x in xs:
+            out = monoid.combine(monoid.lift(x), out)
+        return out
+
+    return answer
+
+
+def relative(xs: list[Any]) -> Any:
+    return None if max(xs) == 0 else (max(xs) - min(xs)) / max(xs)
+
+
+rng = np.random.default_rng(7)
+INTS = rng.integers(-4, 5, 40)
+FLOATS = np.where(rng.random(40) < 0.1, NAN, INTS / 2)
+SIZES = np.abs(INTS).astype(np.float32) + 1
+TIMES = np.arange(40)
+BLOOM, COUNTMIN = m.Bloom(100, 3), m.CountMin(11, 3)
+
+CASES: dict[str, Case] = {
+    "Count": Case(m.Count, same_kind(floats, texts), len, 0, columns=(FLOATS,)),
+    "Sum": Case(m.Sum, same_kind(integers, finite), sum, columns=(INTS, FLOATS)),
+    "Product": Case(m.Product, same_kind(integers, finite), math.prod, columns=(INTS,)),
+    "Min": Case(
+        m.Min, same_kind(integers, floats, texts), lambda xs: ordered(xs)[0], columns=(FLOATS,)
+    ),
+    "Max": Case(
+        m.Max, same_kind(integers, floats, texts), lambda xs: ordered(xs)[-1],
+        columns=(FLOATS, INTS > 0),
+    ),
+    "Mean": Case(
+        m.Mean, same_kind(integers, finite), statistics.fmean,
+        columns=(FLOATS, INTS.astype(np.int32)),
+    ),
+    "GeoMean": Case(
+        m.GeoMean, same_kind(integers, positive), geometric, tolerance=1e-9, columns=(SIZES,)
+    ),
+    "Var": Case(
+        m.Var, same_kind(integers, finite), deviation(1, 1), tolerance=1e-9, columns=(FLOATS,)
+    ),
+    "StdDev": Case(
+        m.StdDev, same_kind(integers, finite), deviation(0.5, 1), tolerance=1e-9, columns=(INTS,)
+    ),
+    "Range": Case(
+        m.Range, same_kind(integers, finite), lambda xs: max(xs) - min(xs), columns=(INTS,)
+    ),
+    "MaxCount": Case(
+        m.MaxCount, same_kind(integers, floats, texts),
+        lambda xs: count_of(xs, ordered(xs)[-1]), columns=(FLOATS,),
+    ),
+    "MinCount": Case(
+        m.MinCount, same_kind(integers, floats, texts),
+        lambda xs: count_of(xs, ordered(xs)[0]), columns=(INTS,),
+    ),
+    "ArgMax": Case(
+        m.ArgMax, same_kind(st.tuples(floats, integers)), lambda ps: best(ps, above),
+        columns=((FLOATS, INTS),),
+    ),
+    "ArgMin": Case(
+        m.ArgMin, same_kind(st.tuples(floats, integers)),
+        lambda ps: best(ps, lambda a, b: above(b, a)), columns=((INTS, FLOATS),),
+    ),
+    "First": Case(m.First, same_kind(floats, texts), lambda xs: xs[0], columns=(FLOATS,)),
+    "Last": Case(m.Last, same_kind(floats, texts), lambda xs: xs[-1], columns=(INTS,)),
+    "FirstN": Case(lambda: m.FirstN(2), same_kind(floats, texts), lambda xs: xs[:2], []),
+    "LastN": Case(lambda: m.LastN(2), same_kind(floats, texts), lambda xs: xs[-2:], []),
+    "TopK": Case(
+        lambda: m.TopK(2), same_kind(floats, texts), lambda xs: ordered(xs)[::-1][:2], []
+    ),
+    "M4": Case(
+        m.M4, same_kind(integers, floats, texts),
+        lambda xs: (ordered(xs)[0], ordered(xs)[-1], xs[0], xs[-1]), columns=(FLOATS,),
+    ),
+    "Collect": Case(m.Collect, same_kind(floats, texts), list, []),
+    "CollectDistinct": Case(m.CollectDistinct, same_kind(floats, texts), distinct, []),
+    "CountDistinct": Case(m.CountDistinct, same_kind(floats, texts), lambda x: len(distinct(x)), 0),
+    "Concat": Case(lambda: m.Concat("-"), same_kind(texts), "-".join),
+    "Bloom": Case(
+        lambda: BLOOM, same_kind(integers, floats, texts), vector(BLOOM), BLOOM.identity,
+        columns=(INTS, FLOATS),
+    ),
+    "CountMin": Case(
+        lambda: COUNTMIN, same_kind(integers, floats, texts), vector(COUNTMIN), COUNTMIN.identity,
+        columns=(SIZES,),
+    ),
+    "HyperLogLog": Case(
+        lambda: m.HyperLogLog(10), same_kind(integers, floats, texts),
+        lambda x: len(distinct(x)), 0, columns=(FLOATS,),
+    ),
+    "Quantiles": Case(
+        m.Quantiles, same_kind(integers, floats), lambda xs: ordered(xs)[(len(xs) - 1) // 2]
+    ),
+    "LongestRun": Case(
+        m.LongestRun, same_kind(pairs), longest_run, columns=((TIMES, FLOATS), INTS)
+    ),
+    "RelativeVariation": Case(
+        m.RelativeVariation, same_kind(integers, finite), relative, columns=(SIZES,)
+    ),
+    "LinearRegression": Case(
+        m.LinearRegression, same_kind(st.tuples(integers, integers)), line, tolerance=1e-9,
+        columns=((TIMES, INTS),),
+    ),
+    "join": Case(
+        lambda: m.join(hi=m.Max(), n=m.Count(), inner=m.join(mean=m.Mean())),
+        same_kind(integers, finite),
+        lambda xs: (max(xs), len(xs), (statistics.fmean(xs),)), (None, 0, (None,)),
+        columns=(INTS,),
+    ),
+    "column": Case(
+        lambda: m.join(hi=m.column(0, m.Max()), total=m.column(1, m.Sum())),
+        same_kind(pairs),
+        lambda ps: (max(p[0] for p in ps), sum(p[1] for p in ps)), (None, None),
+        columns=((FLOATS, INTS),),
+    ),
+}  # fmt: skip

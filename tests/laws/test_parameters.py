@@ -1,0 +1,66 @@
+"""Parameters that make no sense are errors that name them; `dtype=` gives the typed variant."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sash import monoids as m
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: m.FirstN(0), ValueError, "FirstN: k must be at least 1, not 0"),
+        (lambda: m.LastN(1.5), TypeError, "LastN: k must be a whole number, not 1.5"),
+        (lambda: m.TopK(True), TypeError, "TopK: k must be a whole number"),
+        (lambda: m.StdDev(ddof=-1), ValueError, "StdDev: ddof must be at least 0, not -1"),
+        (lambda: m.Var("1"), TypeError, "Var: ddof"),
+        (lambda: m.Bloom(bits=0, hashes=2), ValueError, "Bloom: bits must be at least 1"),
+        (lambda: m.Bloom(bits=8, hashes=0), ValueError, "Bloom: hashes"),
+        (lambda: m.CountMin(width=0, depth=1), ValueError, "CountMin: width"),
+        (lambda: m.CountMin(width=1, depth=0), ValueError, "CountMin: depth"),
+        (lambda: m.HyperLogLog(3), ValueError, "HyperLogLog: p must be at least 4"),
+        (lambda: m.HyperLogLog(19), ValueError, "HyperLogLog: p must be at most 18"),
+        (lambda: m.Quantiles(7), ValueError, "Quantiles: k must be at least 8"),
+        (lambda: m.Quantiles(100_000), ValueError, "Quantiles: k must be at most"),
+        (lambda: m.Quantiles(at=1.5), ValueError, "Quantiles: at must be from 0 to 1, not 1.5"),
+        (lambda: m.Quantiles(at=()), ValueError, "Quantiles: at is empty"),
+        (lambda: m.Quantiles(at="median"), TypeError, "Quantiles: at"),
+        (lambda: m.Concat(1), TypeError, "Concat: separator must be a string"),
+        (lambda: m.Max(depth=1), TypeError, r"Max\(\) got an unexpected keyword argument 'depth'"),
+        (lambda: m.Max(dtype="U3"), TypeError, "Max has no variant for dtype 'U3'; leave dtype"),
+        (lambda: m.ArgMax(dtype="f8"), TypeError, "ArgMax has no variant for dtype 'f8'"),
+        (lambda: m.join(), TypeError, "join: give at least one monoid"),
+        (lambda: m.join(hi=m.Max), TypeError, r"did you mean to call it, as in m.Max\(\)"),
+        (lambda: m.join(_hi=m.Max()), ValueError, "join: '_hi' can not be the name"),
+        (lambda: m.column(-1, m.Max()), ValueError, "column: index must be at least 0"),
+    ],
+)
+def test_bad_parameters(call: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()
+
+
+def test_dtype_gives_the_typed_variant_at_once() -> None:
+    assert m.Max(dtype="int64").identity == -(2**63)
+    assert m.Max(dtype=np.float32).identity == -np.inf
+    assert m.Max(dtype="int64") == m.Max().of(np.dtype("int64"))
+    assert m.Max(dtype="int64") != m.Max()
+    assert m.Max(dtype="int64").combine(1, 2) == 2
+    assert repr(m.ArgMax(dtype=(np.dtype("f8"), "i8"))) == "ArgMax(dtype=('float64', 'i8'))"
+
+
+def test_a_changed_copy_forgets_its_recipe() -> None:
+    changed = m.Max().with_(name="largest")
+    assert changed.recipe is None
+    assert repr(changed) == "Monoid('largest')"
+
+
+def test_quantiles_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "datasketches", None)
+    with pytest.raises(ImportError, match=r"pip install 'sash\[sketches\]'"):
+        m.Quantiles()
