@@ -81,9 +81,3 @@ def test_no_network_then_repair(fresh: Path, do: ModuleType) -> None:
 
     (fresh / "requirements.lock").write_text("")
     assert do.STAMP.read_text() != do.wanted(), "another lock means another set-up"
-
-
-def test_ci_runs_the_test_command_of_the_readme(root: Path) -> None:
-    assert "python3 do.py test" in (root / "README.md").read_text()
-    assert "python3 do.py test" in (root / ".ci" / "run").read_text()
-    assert os.access(root / ".ci" / "run", os.X_OK)
