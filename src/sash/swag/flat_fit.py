@@ -13,10 +13,12 @@ Legend  f..e is the window; part[i] is the paper's Partials[i] and ahead[i] its
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from sash.kernel.answers import Answers
 from sash.kernel.rings import Rings
 from sash.kernel.words import (
     ANSWER,
@@ -24,15 +26,21 @@ from sash.kernel.words import (
     Int64,
     Partial,
     Partials,
+    attach,
     combine,
     get,
+    give,
     hold,
+    item,
+    lift,
+    lower,
+    number,
     one,
     outlined,
     put,
 )
 from sash.monoids.monoid import Monoid
-from sash.swag.window import InOrder
+from sash.swag.window import InOrder, addresses, as_array, rows
 
 
 class Store(NamedTuple):
@@ -132,6 +140,21 @@ def point(q: Any, i: int, e: int, v: Partial) -> Partial:
     return put(q.part, k, combine(get(q.part, k), v))
 
 
+def slide_many(
+    memory: Any, at: At, xs: Any, n: int, sizes: Any, places: Any, m: int, out: Any
+) -> At:
+    """Insert items 0 to n - 1; after each, an answer for each of m sizes, the largest first."""
+    q = attach(memory)
+    for i in range(n):
+        at = insert(q, at, lift(q, item(xs, i)))
+        if at.e - at.f > number(sizes, 0):
+            at = evict(q, at)
+        for k in range(m):
+            first = max(at.f, at.e - number(sizes, k))
+            give(out, i * m + number(places, k), lower(suffix(q, at, first)))
+    return at
+
+
 class FlatFIT(InOrder):
     """In-order window, amortized constant time, that answers for any number of last items.
 
@@ -213,6 +236,42 @@ class FlatFIT(InOrder):
         self._room.release(self._at)
         return answers
 
+    def slide_many(self, xs: Any, sizes: Sequence[int], out: np.ndarray | None = None) -> Any:
+        """Insert each of `xs` in turn; after each, an answer over the last k items for each k
+        of `sizes`: a row an item. With sizes 1 to n, n - 1 combines an item.
+
+        >>> from sash import monoids as m, swag
+        >>> swag.FlatFIT(m.Max()).slide_many([3, 1, 2], sizes=[1, 2])
+        array([[3, 3], [1, 3], [2, 2]])
+        """
+        asked = np.array(sizes, np.int64)
+        most = int(asked.max(initial=0))
+        if asked.min(initial=1) < 1 or most < 1 or most > (self.size or most):
+            raise ValueError(f"sizes must be at least 1, and at most the window's, not {sizes}")
+        self.evict_many(max(0, len(self) - most))
+        places = np.argsort(-asked, kind="stable")
+        columns = self._columns(xs)
+        kernel = self._kernel(slide_many, columns)
+        if kernel is None or columns is None:
+            return self._slide_many_plain(rows(xs), asked.tolist(), places.tolist())
+        n, falling = len(columns[0]), asked[places]
+        self._room.reserve_ring(self._at, min(most, len(self) + n) + 1)
+        flat = None if out is None else out.reshape(-1)
+        answers = Answers(kernel.answer, n * len(asked), flat)
+        where = falling.ctypes.data, places.ctypes.data, len(asked)
+        self._run(kernel, addresses(columns), n, *where, answers.address)
+        return table(answers.result(), len(asked))
+
+    def _slide_many_plain(self, xs: Iterable[Any], sizes: list[int], places: list[int]) -> Any:
+        answers: list[Any] = []
+        for x in xs:
+            self.insert(x)
+            if len(self) > sizes[places[0]]:
+                self.evict()
+            of = {k: self.query(last=min(sizes[k], len(self))) for k in places}
+            answers += [of[k] for k in range(len(sizes))]
+        return table(as_array(answers), len(sizes))
+
     def _make_room_to_slide(self, n: int, most: int) -> None:
         self._room.reserve_ring(self._at, max(most, len(self)))
 
@@ -242,6 +301,13 @@ def last(xs: Any, k: int) -> Any:
     if is_columns(xs):
         return tuple(column[-k:] for column in xs)
     return xs[-k:] if isinstance(xs, np.ndarray | list | tuple) else list(xs)[-k:]
+
+
+def table(answers: Any, m: int) -> Any:
+    """Answers in rows of m."""
+    if isinstance(answers, np.ndarray):
+        return answers.reshape(-1, m, *answers.shape[1:])
+    return [answers[i : i + m] for i in range(0, len(answers), m)]
 
 
 def is_columns(xs: Any) -> bool:
