@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import sys
 from decimal import Decimal
 from typing import Any
 
@@ -114,6 +115,9 @@ def test_variance_is_numerically_careful() -> None:
 
 def test_geometric_mean_does_not_overflow() -> None:
     assert over(m.GeoMean(), [1e300] * 10) == pytest.approx(1e300, rel=1e-9)
+    largest = sys.float_info.max
+    for n in range(1, 30):
+        assert over(m.GeoMean(), [largest] * n) == pytest.approx(largest, rel=1e-9)
 
 
 def test_objects_of_other_types() -> None:
@@ -144,8 +148,8 @@ def test_means_of_64_bit_integers_do_not_overflow() -> None:
 @pytest.mark.parametrize(
     ("monoid", "item", "message"),
     [
-        (m.Sum(), "a", "Sum takes numbers, not 'a'; Concat"),
-        (m.Mean(), "a", "Sum takes numbers"),
+        (m.Sum(), "a", "can not add up 'a': give numbers; Concat"),
+        (m.Mean(), [1], "can not add up"),
         (m.Concat(), 1, "Concat takes strings, not 1"),
         (m.ArgMax(), 1, r"ArgMax takes pairs \(measure, argument\), not 1"),
         (m.ArgMin(), (1, 2, 3), "ArgMin takes pairs"),

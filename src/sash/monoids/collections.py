@@ -12,7 +12,7 @@ from sash.monoids.variants import nullable
 
 
 def Collect() -> Monoid:
-    """All items that are not null, as a list in order of arrival.
+    """All items that are not null, as a list in order of arrival. A combine copies both.
 
     >>> w = Collect()
     >>> w.lower(w.combine(w.lift(1), w.lift(2)))
@@ -35,6 +35,8 @@ def rest(total: Any, old: Any) -> Any:
 
 def CollectDistinct() -> Monoid:
     """The distinct items that are not null, as a list in the order of their first arrival.
+
+    A combine copies both. NaN equals NaN, and 0.0 equals -0.0.
 
     >>> w = CollectDistinct()
     >>> w.lower(w.combine(w.lift("b"), w.combine(w.lift("a"), w.lift("b"))))
@@ -100,7 +102,7 @@ def key(x: Any) -> Any:
 
 
 def Concat(separator: str = "") -> Monoid:
-    """Strings joined in order of arrival.
+    """Strings joined in order of arrival, null where there are none. A combine copies both.
 
     >>> w = Concat(", ")
     >>> w.lower(w.combine(w.lift("a"), w.lift("b")))

@@ -59,6 +59,8 @@ def _end(name: str, choose: Callable[[Any, Any], Any]) -> Monoid:
 def FirstN(k: int) -> Monoid:
     """The `k` oldest items that are not null, as a list in order of arrival.
 
+    Its state is a tuple of up to `k` objects, so it runs as plain Python.
+
     >>> w = FirstN(2)
     >>> w.lower(w.combine(w.lift(1), w.combine(w.lift(2), w.lift(3))))
     [1, 2]
@@ -73,6 +75,8 @@ def FirstN(k: int) -> Monoid:
 
 def LastN(k: int) -> Monoid:
     """The `k` youngest items that are not null, as a list in order of arrival.
+
+    Its state is a tuple of up to `k` objects, so it runs as plain Python.
 
     >>> w = LastN(2)
     >>> w.lower(w.combine(w.lift(1), w.combine(w.lift(2), w.lift(3))))

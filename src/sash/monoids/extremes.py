@@ -161,6 +161,8 @@ def _pair(name: str, x: Any) -> Any:
 def TopK(k: int) -> Monoid:
     """The `k` largest items, the largest first; equal ones in order of arrival.
 
+    Its state is a tuple of up to `k` objects, so it runs as plain Python.
+
     >>> w = TopK(2)
     >>> w.lower(w.combine(w.lift(1), w.combine(w.lift(3), w.lift(2))))
     [3, 2]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from sash.monoids.variants import for_numbers, nullable, number
 
 INT64, FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 MOST, LEAST = 2**63 - 1, -(2**63)
+LARGEST = sys.float_info.max
+LOG_OF_LARGEST = math.log(LARGEST)
 TOO_LARGE = (
     "Sum: the sum of integers does not fit in 64 bits; "
     "cast the column to double or decimal before summing"
@@ -78,7 +81,7 @@ def Sum(*, dtype: Any = None) -> Monoid:
 def addend(x: Any) -> Any:
     """An item of a sum: a number, a Decimal, a duration; not text or a list."""
     if isinstance(x, str | bytes | tuple | list | dict | set):
-        raise TypeError(f"Sum takes numbers, not {x!r}; Concat joins strings, Collect lists")
+        raise TypeError(f"can not add up {x!r}: give numbers; Concat joins strings, Collect items")
     return int(x) if isinstance(x, bool) else x
 
 
@@ -212,5 +215,8 @@ def one_and_log(x: Any) -> Any:
 
 
 def exp_of_mean(v: Any) -> Any:
-    """The mean of logarithms, as a number."""
-    return math.exp(v[1] / v[0])
+    """The mean of logarithms, as a number; rounded up, it may just be too large for one."""
+    mean = v[1] / v[0]
+    if mean > LOG_OF_LARGEST:
+        return math.inf if mean == math.inf else LARGEST
+    return math.exp(mean)

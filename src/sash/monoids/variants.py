@@ -51,35 +51,49 @@ def nullable(
     >>> longest.lower(longest.lift(None)) is None
     True
     """
+    return Monoid(
+        name,
+        None,
+        _skipping(lift, skips),
+        _with_identity(combine),
+        _or_empty(lower, empty),
+        inverse=None if inverse is None else _without(inverse),
+        commutative=commutative,
+        dtype=object,
+        typed=typed,
+    )
 
+
+def _skipping(lift: Callable[[Any], Any], skips: Callable[[Any], bool]) -> Callable[[Any], Any]:
     def lift_known(x: Any) -> Any:
         return None if skips(x) else lift(plain(x))
 
+    return lift_known
+
+
+def _with_identity(combine: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def combine_known(a: Any, b: Any) -> Any:
         if a is None:
             return b
         return a if b is None else combine(a, b)
 
+    return combine_known
+
+
+def _or_empty(lower: Callable[[Any], Any], empty: Callable[[], Any] | None) -> Callable[[Any], Any]:
     def lower_known(v: Any) -> Any:
         if v is None:
             return None if empty is None else empty()
         return lower(v)
 
+    return lower_known
+
+
+def _without(inverse: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def inverse_known(total: Any, old: Any) -> Any:
-        assert inverse is not None
         return total if old is None else inverse(total, old)
 
-    return Monoid(
-        name,
-        None,
-        lift_known,
-        combine_known,
-        lower_known,
-        inverse=None if inverse is None else inverse_known,
-        commutative=commutative,
-        dtype=object,
-        typed=typed,
-    )
+    return inverse_known
 
 
 def plain(x: Any) -> Any:

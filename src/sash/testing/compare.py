@@ -21,6 +21,8 @@ def alike(a: Any, b: Any, tolerance: float = 0.0) -> bool:
     >>> alike((1, float("nan")), (1, float("nan"))), alike(1.0, 1.1), alike(1.0, 1.1, 0.2)
     (True, False, True)
     """
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and np.array_equal(a, b):
+        return True
     a, b = _plain(a), _plain(b)
     if isinstance(a, tuple | list) and isinstance(b, tuple | list):
         return len(a) == len(b) and all(alike(x, y, tolerance) for x, y in zip(a, b, strict=True))

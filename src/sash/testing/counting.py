@@ -39,30 +39,14 @@ def counting(monoid: Any) -> tuple[Monoid, Counter]:
     """
     inner, counter = as_monoid(monoid), Counter()
 
-    def lift(x: Any) -> Any:
-        counter.lifts += 1
-        return inner.lift(x)
+    def counted(role: str) -> Any:
+        function, count = getattr(inner, role), role + "s"
 
-    def combine(a: Any, b: Any) -> Any:
-        counter.combines += 1
-        return inner.combine(a, b)
+        def call(*args: Any) -> Any:
+            setattr(counter, count, getattr(counter, count) + 1)
+            return function(*args)
 
-    def lower(v: Any) -> Any:
-        counter.lowers += 1
-        return inner.lower(v)
+        return function and call
 
-    def inverse(total: Any, old: Any) -> Any:
-        counter.inverses += 1
-        assert inner.inverse is not None
-        return inner.inverse(total, old)
-
-    counted = inner.with_(
-        lift=lift,
-        combine=combine,
-        lower=lower,
-        inverse=None if inner.inverse is None else inverse,
-        dtype=object,
-        fill=None,
-        typed=None,
-    )
-    return counted, counter
+    roles = {role: counted(role) for role in ("lift", "combine", "lower", "inverse")}
+    return inner.with_(**roles, dtype=object, fill=None, typed=None), counter

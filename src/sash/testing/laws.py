@@ -13,6 +13,7 @@ import numpy as np
 
 from sash.monoids.monoid import Monoid, as_monoid
 from sash.testing.compare import TOLERANCE, alike
+from sash.testing.oracle import answer
 
 Equal = Callable[[Any, Any], bool]
 MOST_TRIPLES = 4000
@@ -164,19 +165,12 @@ def _differs(
 ) -> Counterexample | None:
     """Where the typed variant gives another answer than the monoid over objects."""
     for end in range(1, len(items) + 1):
-        ours, its = _fold(monoid, items[:end]), _fold(typed, items[:end])
+        ours, its = answer(monoid, items[:end]), answer(typed, items[:end])
         if not alike(ours, its, tolerance):
             left, right = f"{_shown(ours)} over objects", f"{_shown(its)} typed"
             where = State(_shown(list(items[:end])), None)
             return _example(monoid, "and its typed variant differ", left, right, items=where)
     return None
-
-
-def _fold(monoid: Monoid, items: Sequence[Any]) -> Any:
-    total = monoid.identity
-    for x in items:
-        total = monoid.combine(total, monoid.lift(x))
-    return monoid.lower(total)
 
 
 def _typed_for(monoid: Monoid, items: Sequence[Any]) -> Monoid | None:
