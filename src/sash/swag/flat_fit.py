@@ -287,13 +287,8 @@ class FlatFIT(InOrder):
         f, e = self._at
         ahead, mask = self._q.ahead, self._room.cap - 1
         self._require(0 <= e - f <= self._room.cap, "the window fits its ring")
-        ends = [e]  # of the jumps that i is under, the longest first
         for i in range(f, e):
-            while ends[-1] <= i:
-                ends.pop()
-            end = i + ahead[i & mask]
-            self._require(i < end <= ends[-1], f"{i} points ahead, no further than what jumps it")
-            ends.append(end)
+            self._require(i < i + ahead[i & mask] <= e, f"{i} points ahead, at most to {e}")
 
 
 def last(xs: Any, k: int) -> Any:
