@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from sash import swag
+from sash.testing import Oracle
 from tests.conformance.cases import CORE, Case, fitting, is_quick, pairs
 
 ALL = [
@@ -19,19 +20,6 @@ ALL = [
     )
     for pair in pairs(CORE)
 ]
-
-
-class Oracle:
-    """The window as a list; every query combines it anew."""
-
-    def __init__(self, monoid: Any) -> None:
-        self.monoid, self.items = monoid, []
-
-    def query(self) -> Any:
-        total = self.monoid.identity
-        for x in self.items:
-            total = self.monoid.combine(total, self.monoid.lift(x))
-        return self.monoid.lower(total)
 
 
 def same(a: Any, b: Any) -> bool:
@@ -74,34 +62,33 @@ def apply(operation: str, window: Any, oracle: Oracle, random: Random, case: Cas
     if operation == "insert":
         (x,) = drawn(1)
         window.insert(x)
-        oracle.items.append(x)
+        oracle.insert(x)
     elif operation == "evict" and oracle.items:
         window.evict()
-        del oracle.items[0]
+        oracle.evict()
     elif operation == "insert_many":
         xs = drawn(200)
         window.insert_many(np.array(xs) if case.compiles else xs)
-        oracle.items += xs
+        oracle.insert_many(xs)
     elif operation == "evict_many":
         k = random.randint(0, len(oracle.items))
         window.evict_many(k)
-        del oracle.items[:k]
+        oracle.evict_many(k)
     elif operation == "slide":
         slide(window, oracle, drawn(60), random.randint(1, 40), case)
     elif operation == "snapshot":
         return swag.restore(window.snapshot(), window.monoid)
     elif operation == "drain":
         window.evict_many(len(oracle.items))
-        oracle.items.clear()
+        oracle.evict_many(len(oracle.items))
     return window
 
 
 def slide(window: Any, oracle: Oracle, xs: list[Any], size: int, case: Case) -> None:
     answers = window.slide(np.array(xs) if case.compiles else xs, size)
     assert len(answers) == len(xs)
-    for x, answer in zip(xs, answers, strict=True):
-        oracle.items = [*oracle.items, x][-size:]
-        assert same(answer, oracle.query())
+    for answer, expected in zip(answers, oracle.slide(xs, size), strict=True):
+        assert same(answer, expected)
 
 
 @pytest.mark.parametrize("algorithm", swag.registry.IN_ORDER)

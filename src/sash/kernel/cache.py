@@ -94,9 +94,12 @@ class KernelFile:
         """The compiled driver, from the cache or compiled now."""
         try:
             return self._compile(scope(), signature)
-        except (EOFError, OSError, ValueError, AttributeError):  # a damaged entry: make it anew
-            for old in (self.path.parent / "__pycache__").glob(self.path.stem + ".*"):
-                old.unlink(missing_ok=True)
+        except Exception:
+            entries = list((self.path.parent / "__pycache__").glob(self.path.stem + ".*"))
+            if not entries:
+                raise
+            for damaged in entries:  # a full disk, a crash: make it anew
+                damaged.unlink(missing_ok=True)
             return self._compile(scope(), signature)
 
     def _compile(self, scope: dict[str, Any], signature: tuple[Any, ...]) -> Any:

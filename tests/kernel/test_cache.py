@@ -1,0 +1,90 @@
+"""The kernel cache: keyed by content, shared by processes, never stale, repaired when damaged."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+PROGRAM = """
+import numpy as np, warnings
+warnings.simplefilter("error")
+from sash import Monoid, swag
+from mine import combine
+monoid = Monoid("mine", 0, int, combine)
+print(swag.TwoStacksLite(monoid, compiled=True).slide(np.arange(1, 6), 3).tolist())
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path):  # type: ignore[no-untyped-def]
+    """Run the program in a process of its own, with a cache of its own and a `mine` module."""
+
+    def start(combine: str) -> subprocess.Popen[str]:
+        (tmp_path / "mine.py").write_text(textwrap.dedent(combine))
+        environment = {
+            **os.environ,
+            "SASH_CACHE_DIR": str(tmp_path / "cache"),
+            "PYTHONPATH": str(tmp_path),
+            "PYTHONDONTWRITEBYTECODE": "1",
+        }
+        return subprocess.Popen(
+            [sys.executable, "-c", PROGRAM], env=environment, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+
+    def answers(process: subprocess.Popen[str]) -> str:
+        out, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+        return out.strip()
+
+    def runs(combine: str, processes: int = 1) -> list[str]:
+        return [answers(p) for p in [start(combine) for _ in range(processes)]]
+
+    runs.cache = tmp_path / "cache" / "kernels"  # type: ignore[attr-defined]
+    return runs
+
+
+SUM = """
+OFFSET = 0
+def add(a, b):
+    return a + b + OFFSET
+def combine(a, b):
+    return add(a, b)
+"""
+
+
+def machine_code(run: object) -> list[str]:
+    return sorted(p.name for p in run.cache.glob("__pycache__/*.nbc"))  # type: ignore[attr-defined]
+
+
+def test_an_edit_is_seen_wherever_it_is(run) -> None:  # type: ignore[no-untyped-def]
+    assert run(SUM) == ["[1, 3, 6, 9, 12]"]
+    first = machine_code(run)
+    assert run(SUM) == ["[1, 3, 6, 9, 12]"]
+    assert machine_code(run) == first, "the same content was compiled again"
+    assert run(SUM.replace("a + b", "max(a, b)")) == ["[1, 2, 3, 4, 5]"]
+    assert run(SUM.replace("OFFSET = 0", "OFFSET = 1000"))[0] != "[1, 3, 6, 9, 12]"
+    assert run(SUM) == ["[1, 3, 6, 9, 12]"]
+
+
+def test_many_processes_at_once_share_one_kernel(run) -> None:  # type: ignore[no-untyped-def]
+    assert set(run(SUM, processes=4)) == {"[1, 3, 6, 9, 12]"}
+    assert len(machine_code(run)) == 1
+
+
+def test_a_damaged_entry_is_made_anew(run) -> None:  # type: ignore[no-untyped-def]
+    run(SUM)
+    for file in [*run.cache.glob("__pycache__/*.nbc"), *run.cache.glob("__pycache__/*.nbi")]:
+        file.write_bytes(file.read_bytes()[: file.stat().st_size // 2])
+    assert run(SUM) == ["[1, 3, 6, 9, 12]"]
+
+
+def test_without_a_place_to_write_it_compiles_for_itself(run) -> None:  # type: ignore[no-untyped-def]
+    run.cache.parent.parent.mkdir(exist_ok=True)
+    run.cache.parent.write_text("a file where the cache should be")
+    assert run(SUM) == ["[1, 3, 6, 9, 12]"]
