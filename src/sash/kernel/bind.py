@@ -59,7 +59,7 @@ class Binder:
         return value
 
 
-def is_ours(function: Function) -> bool:
+def is_ours(function: Callable[..., Any]) -> bool:
     """Whether a function is an algorithm's or a driver's, written in words."""
     return function.__module__.startswith(("sash.swag", "sash.kernel", "sash.plan", "sash.engine"))
 
@@ -100,6 +100,6 @@ def plain_meanings(monoid: Monoid) -> dict[Any, Any]:
 def bind_plain(monoid: Monoid, steps: Mapping[Any, Callable[..., Any]]) -> Binder:
     """A binder for plain Python; `steps` says what insert, evict, query and size are."""
     binder = Binder(plain_meanings(monoid), is_ours)
-    for word, step in steps.items():
-        binder._done[word] = binder(step)
+    for word, step in steps.items():  # a user's policy stays as it is: it may keep a count
+        binder._done[word] = binder(step) if is_ours(step) else step
     return binder

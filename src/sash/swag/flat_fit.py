@@ -34,7 +34,7 @@ from sash.kernel.words import (
     item,
     lift,
     lower,
-    number,
+    numbers,
     one,
     outlined,
     put,
@@ -145,13 +145,14 @@ def slide_many(
 ) -> At:
     """Insert items 0 to n - 1; after each, an answer for each of m sizes, the largest first."""
     q = attach(memory)
+    last, place = numbers(sizes), numbers(places)
     for i in range(n):
         at = insert(q, at, lift(q, item(xs, i)))
-        if at.e - at.f > number(sizes, 0):
+        if at.e - at.f > last[0]:
             at = evict(q, at)
         for k in range(m):
-            first = max(at.f, at.e - number(sizes, k))
-            give(out, i * m + number(places, k), lower(suffix(q, at, first)))
+            first = max(at.f, at.e - last[k])
+            give(out, i * m + place[k], lower(suffix(q, at, first)))
     return at
 
 
