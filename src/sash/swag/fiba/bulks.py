@@ -1,0 +1,167 @@
+"""Bulks: how many items at once are inserted and slid over, plain or compiled."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sash.kernel.compiled import Kernel
+from sash.swag.fiba import drivers, times
+from sash.swag.fiba.state import TreeState
+from sash.swag.fiba.tree import (
+    EPOCH,
+    HEIGHT,
+    NEED,
+    NEED_KIDS,
+    TIMES,
+    USED,
+    USED_KIDS,
+    is_empty,
+    youngest,
+)
+from sash.swag.window import as_array
+
+BULK = 4096  # larger bulks go in parts of so many items, so that treelets take little room
+WORTH = 512  # items from which on it is worth it to compile
+
+
+class Bulks(TreeState):
+    """A tree that takes many items at once."""
+
+    def _kernel(self, driver: Any, columns: Any, n: int) -> Kernel | None:
+        """The compiled driver, or None where it is to run as plain Python."""
+        if self._compiled is False:
+            return None
+        if self._layout is None or columns is None or self._clock == times.OBJECT:
+            if self._compiled:
+                raise TypeError(
+                    f"compiled=True, but the state of {self.monoid!r}, its input or its times "
+                    "are not made of numbers"
+                )
+            return None
+        inputs = tuple(c.dtype for c in columns)
+        return self._steps.kernel(driver, inputs, bool(self._compiled), n >= WORTH)
+
+    def _run(self, kernel: Kernel, *arguments: Any) -> Any:
+        """Enter compiled code; if the monoid's functions can fail there, it can be undone."""
+        if not self._steps.careful:
+            return kernel.run(self._room.address, *arguments)
+        self._begin()
+        try:
+            return kernel.run(self._room.address, *arguments)
+        except BaseException:
+            self._steps.undo(self._room.plain)
+            raise
+        finally:
+            self._room.head[EPOCH] = 0
+
+    def _insert_compiled(
+        self, kernel: Kernel, keys: np.ndarray, columns: tuple[np.ndarray, ...]
+    ) -> None:
+        n = len(keys)
+        if n > BULK and bool((keys[1:] < keys[:-1]).any()):
+            keys, columns = in_order(keys, columns)
+        part = n if self._steps.careful else BULK  # in one go, so that it can be undone
+        for start in range(0, n, part):
+            end = min(start + part, n)
+            self._insert_part(kernel, keys[start:end], tuple(c[start:end] for c in columns))
+        self._room.shrink_treelets(BULK)
+
+    def _insert_part(
+        self, kernel: Kernel, keys: np.ndarray, columns: tuple[np.ndarray, ...]
+    ) -> None:
+        n = len(keys)
+        self._room.enlarge_treelets(n)
+        while True:
+            code = self._run(kernel, address(keys), tuple(map(address, columns)), n)
+            if code == drivers.DONE:
+                return
+            if code == drivers.UNSORTED:
+                keys, columns = in_order(keys, columns)
+            else:
+                self._enlarge_as_needed()
+
+    def _enlarge_as_needed(self) -> None:
+        head = self._room.head
+        self._room.enlarge(head[USED] + head[NEED], head[USED_KIDS] + head[NEED_KIDS])
+
+    def _insert_plain(self, keys: list[Any], items: list[Any]) -> None:
+        self._lifted(items[0])
+        step = self._steps.bind(drivers.insert_bulk)
+        self._room.enlarge_treelets(len(keys))
+        try:
+            while True:
+                code = self._atomically(step, keys, items, len(keys))
+                if code == drivers.DONE:
+                    return
+                if code == drivers.UNSORTED:
+                    order = sorted(range(len(keys)), key=keys.__getitem__)
+                    keys, items = [keys[i] for i in order], [items[i] for i in order]
+                else:
+                    self._enlarge_as_needed()
+        finally:
+            self._room.shrink_treelets(BULK)
+
+    def _next_time(self, n: int) -> int:
+        """The key of the first of n items that follow in order."""
+        if is_empty(self._q):
+            self._admit(times.INT, ())
+            return 0
+        if self._clock in (times.FLOAT, times.OBJECT):
+            raise ValueError(
+                f"slide numbers its items after the youngest time, but times here are "
+                f"{self._clock}, {times.time_of(self._clock, self._q.time[youngest(self._q)])!r}; "
+                "use insert, evict and query"
+            )
+        first = int(self._q.time[youngest(self._q)]) + 1
+        if first + n > times.MOST:
+            raise ValueError(f"no room for {n} times after {first - 1}: they are 64-bit integers")
+        return first
+
+    def _make_room_to_slide(self, n: int, limit: int, careful: bool) -> None:
+        """Rows for all nodes that are in the window at the same time; what goes is reused."""
+        head = self._room.head
+        full = (TIMES - 1) * self.min_arity
+        count = min(n, limit)
+        levels = head[HEIGHT] + 3 + math.ceil(math.log(count + 1, full))
+        kids = count // full // full * 2 + 2 * levels
+        nodes = count // full + kids
+        if careful:
+            nodes += head[USED]
+            kids += head[USED_KIDS]
+        self._room.enlarge(head[USED] + nodes, head[USED_KIDS] + kids)
+
+    def _slide_plain(self, items: list[Any], limit: int, first: int) -> Any:
+        if items:
+            self._lifted(items[0])
+        self._make_room_to_slide(len(items), limit, careful=True)
+        answers: list[Any] = [None] * len(items)
+        step = self._steps.bind(drivers.slide_bulk)
+        self._atomically(step, items, len(items), limit, answers, first)
+        return answers if self._layout is None else as_array(answers)
+
+
+def in_order(
+    keys: np.ndarray, columns: Sequence[np.ndarray]
+) -> tuple[np.ndarray, tuple[np.ndarray, ...]]:
+    """Sorted by time; what has the same time keeps its order."""
+    order = np.argsort(keys, kind="stable")
+    return keys[order], tuple(column[order] for column in columns)
+
+
+def address(array: np.ndarray) -> int:
+    """Where an array that is not empty lies; `array.ctypes` takes three times as long."""
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+    except TypeError:  # it must not be written to
+        return int(array.ctypes.data)
+
+
+def count_of(xs: Any) -> int:
+    """How many items: of a tuple of arrays, as many as one of them has."""
+    columns = isinstance(xs, tuple) and bool(xs) and isinstance(xs[0], np.ndarray)
+    return len(xs[0]) if columns else len(xs)

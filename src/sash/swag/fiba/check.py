@@ -1,0 +1,167 @@
+"""Check: every invariant of section 3.2, and that no node is lost; the tree, drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from sash.monoids.monoid import Monoid
+from sash.swag.fiba.aggregate import load
+from sash.swag.fiba.tree import (
+    BOTH,
+    DEFERRED,
+    FREE_INNER,
+    FREE_LEAF,
+    FRONT,
+    HEIGHT,
+    LEFT,
+    LEFT_LEAF,
+    MIN,
+    RIGHT,
+    RIGHT_LEAF,
+    ROOT,
+    SKIP,
+    USED,
+    arity,
+    child,
+    first,
+    is_leaf,
+    most,
+    parent,
+)
+from sash.swag.window import agree
+
+SIDES = {0: "up", LEFT: "left", RIGHT: "right", BOTH: "inner"}
+
+
+class Checker:
+    """A walk over one tree, as plain Python, that yields what is broken."""
+
+    def __init__(self, q: Any, monoid: Monoid) -> None:
+        self.q, self.monoid = q, monoid
+        self.root = q.head[ROOT]
+
+    def entries(self, x: int) -> range:
+        """The cells of a node's entries."""
+        start = self.q.head[SKIP] if x == self.q.head[LEFT_LEAF] else 0
+        return range(first(self.q, x) + start, first(self.q, x) + arity(self.q, x) - 1)
+
+    def children(self, x: int) -> list[int]:
+        """A node's children."""
+        n = 0 if is_leaf(self.q, x) else arity(self.q, x)
+        return [child(self.q, x, i) for i in range(n)]
+
+    def fold(self, partials: Any) -> Any:
+        """Partials, combined from older to younger."""
+        total = self.monoid.identity
+        for v in partials:
+            total = self.monoid.combine(total, v)
+        return total
+
+    def parts(self, x: int) -> list[tuple[Any, int]]:
+        """What a node's aggregate combines, in order, each with how many entries that is.
+
+        Of its children and its parent the aggregates are taken as they are: each of
+        them is checked by itself.
+        """
+        q, kids, side = self.q, self.children(x), self.q.side[x]
+        parts = []
+        for k, cell in enumerate(self.entries(x)):
+            if kids and not (k == 0 and side & LEFT):
+                parts.append((q.agg[kids[k]], load(q, kids[k])))
+            parts.append((q.val[cell], 1))
+        if kids and not side & RIGHT:
+            parts.append((q.agg[kids[-1]], load(q, kids[-1])))
+        above = parent(q, x)
+        if side in (LEFT, RIGHT) and above != self.root:
+            beyond = (q.agg[above], q.weight[q.kids[above]])
+            return [*parts, beyond] if side == LEFT else [beyond, *parts]
+        return parts
+
+    def nodes(self, x: int, level: int) -> Iterator[tuple[int, int]]:
+        """All nodes from x down, with their levels."""
+        yield x, level
+        for c in self.children(x):
+            yield from self.nodes(c, level - 1)
+
+    def problems(self) -> Iterator[str]:
+        """What is broken, one sentence each."""
+        q = self.q
+        nodes = list(self.nodes(self.root, q.head[HEIGHT]))
+        for x, level in nodes:
+            yield from self.of_node(x, level)
+        times = [q.time[cell] for cell in self.in_order(self.root)]
+        if any(not a < b for a, b in pairwise(times)):
+            yield f"order: times are not ascending: {times}"
+        yield from self.of_fingers()
+        lost = set(range(1, q.head[USED])) ^ {x for x, _ in nodes} ^ set(self.unused())
+        if lost:
+            yield f"nodes neither in the tree nor free, or both: {sorted(lost)}"
+
+    def of_node(self, x: int, level: int) -> Iterator[str]:
+        """Height, arity, flags, links and the aggregate of one node."""
+        q = self.q
+        if is_leaf(q, x) != (level == 0):
+            yield f"height: node {x} at level {level} of {q.head[HEIGHT]}"
+        a = len(self.entries(x)) + 1
+        least = (2 if self.children(x) else 1) if x == self.root else q.head[MIN]
+        if not least <= a <= most(q):
+            yield f"arity: node {x} has {a}, not {least} to {most(q)}"
+        for i, c in enumerate(self.children(x)):
+            if parent(q, c) != x:
+                yield f"links: the parent of node {c} is {x}, not {parent(q, c)}"
+            wanted = LEFT if i == 0 else RIGHT if i == a - 1 else 0
+            if q.side[c] != wanted & q.side[x]:
+                yield f"flags: node {c} is {SIDES[q.side[c]]}, not {SIDES[wanted & q.side[x]]}"
+        if level == 0 and x == q.head[LEFT_LEAF] != self.root:
+            return  # its aggregate is in front
+        parts = self.parts(x)
+        combined, weight = self.fold(v for v, _ in parts), sum(n for _, n in parts)
+        if not agree(q.agg[x], combined):
+            yield f"aggregate: node {x} has {q.agg[x]}, not {combined}"
+        if level > 0 and q.weight[q.kids[x]] != weight:
+            yield f"weight: node {x} has {q.weight[q.kids[x]]}, not {weight}"
+
+    def of_fingers(self) -> Iterator[str]:
+        """Both fingers, the root's flags, and the left finger's aggregates."""
+        q = self.q
+        if q.side[self.root] != BOTH or parent(q, self.root) != 0:
+            yield f"flags: the root, node {self.root}, is {SIDES[q.side[self.root]]}"
+        ends = [self.root, self.root]
+        while not is_leaf(q, ends[0]):
+            ends = [self.children(ends[0])[0], self.children(ends[1])[-1]]
+        if ends != [q.head[LEFT_LEAF], q.head[RIGHT_LEAF]]:
+            yield f"fingers: {q.head[LEFT_LEAF]} and {q.head[RIGHT_LEAF]}, not {ends}"
+        elif q.head[FRONT]:
+            partials = [v for v, _ in self.parts(ends[0])]
+            for i in range(len(self.entries(ends[0]))):
+                if not agree(q.front[q.head[SKIP] + i], self.fold(partials[i:])):
+                    yield f"front: {i} has {q.front[q.head[SKIP] + i]}"
+
+    def in_order(self, x: int) -> Iterator[int]:
+        """The cells of all entries from x down."""
+        kids = self.children(x)
+        for k, cell in enumerate(self.entries(x)):
+            if kids:
+                yield from self.in_order(kids[k])
+            yield cell
+        if kids:
+            yield from self.in_order(kids[-1])
+
+    def unused(self) -> Iterator[int]:
+        """All nodes on the free lists and below them."""
+        for where in (FREE_LEAF, FREE_INNER, DEFERRED):
+            x = self.q.head[where]
+            while x != 0:
+                inside = self.nodes(x, 0) if where == DEFERRED else [(x, 0)]
+                yield from (y for y, _ in inside)
+                x = self.q.parent[x]
+
+    def drawing(self, x: int, indent: str = "") -> Iterator[str]:
+        """The tree, a line a node."""
+        q = self.q
+        pairs = ", ".join(f"{q.time[c]}: {q.val[c]}" for c in self.entries(x))
+        yield f"{indent}node {x} {SIDES.get(q.side[x])} {q.agg[x]} [{pairs}]"
+        for c in self.children(x):
+            yield from self.drawing(c, indent + "  ")

@@ -1,0 +1,103 @@
+"""Loops that are entered once a bulk, plain or compiled; `room` is the tree's address."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sash.kernel.words import attach, combine, get, give, item, lift, lower, numbers, put
+from sash.swag.fiba.aggregate import query, ready, size
+from sash.swag.fiba.evict import bulk_evict, evict, settle
+from sash.swag.fiba.insert import append, insert_treelets
+from sash.swag.fiba.search import insertion_sites
+from sash.swag.fiba.tree import (
+    EPOCH,
+    HEIGHT,
+    KID_ROWS,
+    MIN,
+    NEED,
+    NEED_KIDS,
+    ROWS,
+    USED,
+    USED_KIDS,
+    most,
+)
+
+DONE, UNSORTED, NO_ROOM = 0, 1, 2
+
+
+def insert_bulk(room: Any, times: Any, xs: Any, n: int) -> int:
+    """Insert n items, in order of time; with nothing changed if it can not: see the answer."""
+    q = attach(numbers(room))
+    m = stage(q, numbers(times), xs, n)
+    if m == 0:
+        return UNSORTED
+    runs, added, overflows = insertion_sites(q, m)
+    if not has_room(q, runs, added, overflows):
+        return NO_ROOM
+    settle(q)
+    insert_treelets(q, runs)
+    ready(q)
+    return DONE
+
+
+def stage(q: Any, times: Any, xs: Any, n: int) -> int:
+    """Lift the items into treelets, equal times combined: how many; 0 if they are not sorted."""
+    m = 0
+    t = times[0]
+    q.new_time[0] = t
+    put(q.new_val, 0, lift(q, item(xs, 0)))
+    for i in range(1, n):
+        older, t = t, times[i]
+        if older < t:
+            m += 1
+            q.new_time[m] = t
+            put(q.new_val, m, lift(q, item(xs, i)))
+        elif t < older:
+            return 0
+        else:
+            put(q.new_val, m, combine(get(q.new_val, m), lift(q, item(xs, i))))
+    return m + 1
+
+
+def has_room(q: Any, runs: int, added: int, overflows: int) -> bool:
+    """Whether there are rows enough; NEED and NEED_KIDS say how many at most.
+
+    Each overflow can go up to the root; beyond that, a level adds a node for every
+    `full` nodes of the level below. The journal saves nodes on the ways up, and new ones.
+    """
+    levels = q.head[HEIGHT] + 2
+    full = most(q) - q.head[MIN]
+    kids = added // full + levels * (overflows + 1)
+    rows = added + kids
+    if q.head[EPOCH] != 0:
+        rows += min(q.head[USED], rows + levels * (runs + 2))
+        kids += min(q.head[USED_KIDS], kids + levels * (runs + 2))
+    q.head[NEED] = rows
+    q.head[NEED_KIDS] = kids
+    return q.head[USED] + rows <= q.head[ROWS] and q.head[USED_KIDS] + kids <= q.head[KID_ROWS]
+
+
+def evict_bulk(room: Any, t: Any) -> int:
+    """Evict all entries up to time t."""
+    q = attach(numbers(room))
+    bulk_evict(q, t)
+    ready(q)
+    return DONE
+
+
+def slide_bulk(room: Any, xs: Any, n: int, limit: int, out: Any, t: int) -> int:
+    """Insert n items at times t, t + 1, …; after each, answer for the last `limit` entries."""
+    q = attach(numbers(room))
+    count = size(q)
+    while count > limit:
+        evict(q)
+        count -= 1
+    for i in range(n):
+        if count == limit:
+            evict(q)
+        else:
+            count += 1
+        append(q, t + i, lift(q, item(xs, i)))
+        ready(q)
+        give(out, i, lower(query(q)))
+    return DONE

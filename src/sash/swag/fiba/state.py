@@ -1,0 +1,177 @@
+"""State: a tree, the kind of its times, and operations that are undone when they fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from sash.kernel import Layout
+from sash.kernel.cells import as_columns
+from sash.monoids.monoid import Monoid
+from sash.swag import snapshot
+from sash.swag.fiba import times
+from sash.swag.fiba.check import Checker
+from sash.swag.fiba.room import Room
+from sash.swag.fiba.steps import Steps
+from sash.swag.fiba.tree import EPOCH, HEIGHT, ROOT, USED, USED_KIDS, is_empty
+from sash.swag.window import Window, is_numeric
+
+MARKS = 2**31 - 1  # operations that can be told apart
+
+
+class TreeState(Window):
+    """A window that is a tree of entries (time, partial)."""
+
+    def __init__(self, monoid: Any, min_arity: int = 8, *, compiled: bool | None = None) -> None:
+        if not isinstance(min_arity, int) or min_arity < 2:
+            raise ValueError(f"min_arity must be a whole number from 2 on, not {min_arity!r}")
+        self.min_arity = min_arity
+        super().__init__(monoid, compiled=compiled)
+
+    def _adopt(self, monoid: Monoid, inputs: Any) -> None:
+        self._monoid, self._inputs = monoid, inputs
+        self._layout = Layout.of(monoid.identity, monoid.dtype)
+        self._steps = Steps(monoid, self._layout)
+        self._checked = self._layout is None
+        self._clock = times.INT
+        self._new_room(object_times=False)
+
+    def _new_room(self, object_times: bool) -> None:
+        self._room = Room(self._layout, self._monoid.identity, self.min_arity, object_times)
+        self._epoch = self._changes = 0
+        self._steps.start(self._room.plain, self._steps.new_leaf(self._room.plain))
+
+    @property
+    def _q(self) -> Any:
+        return self._room.plain
+
+    def __len__(self) -> int:
+        return int(self._steps.size(self._q))
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes the tree's arrays take; objects are counted by their pointers."""
+        return self._room.nbytes
+
+    def check(self) -> None:
+        """Height, order, arity, flags, links, every aggregate; that no node is lost. O(n)."""
+        for problem in Checker(self._q, self._monoid).problems():
+            self._require(False, problem)
+
+    def _dump(self) -> str:
+        return "\n".join(Checker(self._q, self._monoid).drawing(self._q.head[ROOT]))
+
+    def _admit(self, kind: str, ts: Any) -> Any:
+        """`ts`, of `kind`, as this tree keeps times; where it must, it keeps others from now on."""
+        if kind == self._clock:
+            return ts
+        if is_empty(self._q):
+            if (kind == times.OBJECT) != self._room.object_times:
+                self._new_room(kind == times.OBJECT)
+            self._clock = kind
+            return ts
+        fitting = times.as_kind(self._clock, kind, ts)
+        if fitting is not None:
+            return fitting
+        kept = self._room.columns["time"]
+        floats = times.as_kind(times.FLOAT, self._clock, kept) if kind == times.FLOAT else None
+        if floats is not None:
+            self._room.set_times(times.keys_of(times.FLOAT, floats))
+            self._clock = times.FLOAT
+            return ts
+        self._room.set_times(times.decoded(self._clock, kept))
+        self._clock = times.OBJECT
+        return times.as_kind(times.OBJECT, kind, ts)
+
+    def _key(self, t: Any) -> Any:
+        """The key of one time that is to be inserted."""
+        kind = times.kind_of(t)
+        fitting = t if kind == self._clock else self._admit(kind, [t])[0]
+        return times.key_of(self._clock, fitting)
+
+    def _make_room(self) -> None:
+        """Rows for a single insert, and for what the journal saves in it or in an evict."""
+        head = self._room.head
+        levels = head[HEIGHT] + 2
+        self._room.enlarge(
+            head[USED] + levels + min(head[USED], 8 * levels),
+            head[USED_KIDS] + levels + min(head[USED_KIDS], 8 * levels),
+        )
+
+    def _atomically(self, step: Callable[..., Any], *arguments: Any) -> Any:
+        """Run a plain step; if it fails, the tree is as it was."""
+        self._make_room()
+        q = self._room.plain
+        self._begin()
+        try:
+            return step(q, *arguments)
+        except BaseException:
+            self._steps.undo(q)
+            raise
+        finally:
+            self._room.head[EPOCH] = 0
+
+    def _begin(self) -> None:
+        """Number an operation, so that it can be undone."""
+        self._epoch += 1
+        if self._epoch == MARKS:
+            self._room.columns["mark"][:] = 0
+            self._epoch = 1
+        self._steps.begin(self._room.plain, self._epoch)
+
+    def _columns(self, xs: Any) -> tuple[np.ndarray, ...] | None:
+        """`xs` as arrays of numbers if it is to run compiled; types an empty window."""
+        if self._compiled is False or not is_numeric(xs):
+            return None
+        columns = as_columns(xs)
+        if columns is None or len(columns[0]) == 0:
+            return None
+        kinds = tuple(c.dtype for c in columns)
+        if self._layout is None and is_empty(self._q):
+            typed = self.monoid.of(kinds[0] if len(kinds) == 1 else kinds)
+            if typed is not self.monoid:
+                self._adopt(typed, kinds)
+        return columns if self._layout is not None else None
+
+    def _lifted(self, x: Any) -> Any:
+        v = self._monoid.lift(x)
+        if not self._checked:
+            assert self._layout is not None
+            self._layout.check(v, f"lift of monoid {self.monoid.name!r}")
+            both = self._monoid.combine(self._monoid.identity, v)
+            self._layout.check(both, f"combine of monoid {self.monoid.name!r}")
+            self._checked = True
+        return v
+
+    def _state(self) -> tuple[dict[str, Any], bytes]:
+        parts = self._room.dump()
+        header = {
+            "inputs": None if self._inputs is None else [d.str for d in self._inputs],
+            "min_arity": self.min_arity,
+            "times": self._clock,
+            "columns": {name: len(part) for name, part in parts.items()},
+        }
+        return header, b"".join(parts.values())
+
+    def _set_state(self, header: dict[str, Any], payload: bytes) -> None:
+        self.min_arity = header["min_arity"]
+        kinds = None if header["inputs"] is None else tuple(np.dtype(d) for d in header["inputs"])
+        monoid = self.monoid
+        if kinds is not None:
+            monoid = monoid.of(kinds[0] if len(kinds) == 1 else kinds)
+        self._adopt(monoid, kinds)
+        if sum(header["columns"].values()) != len(payload):
+            raise snapshot.SnapshotError(
+                f"a damaged snapshot: {len(payload)} bytes of columns that should be "
+                f"{sum(header['columns'].values())}"
+            )
+        self._clock = header["times"]
+        if self._clock == times.OBJECT:
+            self._new_room(object_times=True)
+        parts, start = {}, 0
+        for name, length in header["columns"].items():
+            parts[name] = payload[start : start + length]
+            start += length
+        self._room.load(parts)

@@ -1,0 +1,61 @@
+"""Steps: the algorithm bound to a monoid, plain and, on demand, compiled."""
+
+from __future__ import annotations
+
+import dis
+import types
+from typing import Any
+
+import numpy as np
+
+from sash.kernel import Layout
+from sash.kernel.bind import bind_plain
+from sash.kernel.compiled import Kernel, Target, compiled, compiled_or_none
+from sash.monoids.fingerprint import names_of
+from sash.monoids.monoid import Monoid
+from sash.swag.fiba import aggregate, evict, insert, journal, nodes, ranges
+from sash.swag.fiba.tree import PLACES, Cursors, Tree
+
+
+class Steps:
+    """The plain steps as attributes, and the compiled drivers by input types."""
+
+    def __init__(self, monoid: Monoid, layout: Layout | None) -> None:
+        self.monoid, self.layout = monoid, layout
+        self.bind = bind_plain(monoid, {})
+        self.new_leaf, self.start = self.bind(nodes.new_leaf), self.bind(aggregate.start)
+        self.begin, self.undo = self.bind(journal.begin), self.bind(journal.undo)
+        self.append, self.insert = self.bind(insert.append), self.bind(insert.insert)
+        self.evict, self.bulk_evict = self.bind(evict.evict), self.bind(evict.bulk_evict)
+        self.ready, self.query = self.bind(aggregate.ready), self.bind(aggregate.query)
+        self.size, self.range_query = self.bind(aggregate.size), self.bind(ranges.range_query)
+        functions = (monoid.lift, monoid.combine, monoid.lower, monoid.fill)
+        self.careful = any(may_raise(function) for function in functions)
+        self._kernels: dict[Any, Kernel | None] = {}
+
+    def kernel(
+        self, driver: Any, inputs: tuple[np.dtype, ...], insist: bool, worth_it: bool
+    ) -> Kernel | None:
+        """The compiled driver, if there is one: it is made if that is `worth_it`."""
+        key = driver, inputs
+        if key not in self._kernels:
+            if self.layout is None or not (insist or worth_it):
+                return None
+            target = Target(
+                self.monoid, self.layout, {}, Cursors, Tree, inputs=inputs, places=PLACES
+            )
+            make = compiled if insist else compiled_or_none
+            self._kernels[key] = make(driver, target)
+        return self._kernels[key]
+
+
+def may_raise(function: Any, seen: frozenset[int] = frozenset()) -> bool:
+    """Whether a function, or one that it calls, has a `raise`: compiled code has no other."""
+    function = getattr(function, "py_func", function)
+    if not isinstance(function, types.FunctionType) or id(function) in seen:
+        return False
+    if any(i.opname == "RAISE_VARARGS" for i in dis.get_instructions(function)):
+        return True
+    used = [function.__globals__.get(name) for name in names_of(function.__code__)]
+    used += [cell.cell_contents for cell in function.__closure__ or ()]
+    return any(may_raise(other, seen | {id(function)}) for other in used)

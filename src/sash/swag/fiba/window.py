@@ -1,0 +1,189 @@
+"""The window: what a user calls, and the choice between plain and compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from sash.kernel.answers import Answers
+from sash.swag.fiba import drivers, times
+from sash.swag.fiba.bulks import Bulks, address, count_of
+from sash.swag.fiba.ranges import entries
+from sash.swag.fiba.tree import (
+    HEIGHT,
+    LEFT_LEAF,
+    MIN,
+    RIGHT_LEAF,
+    SKIP,
+    TIMES,
+    is_empty,
+    oldest,
+    youngest,
+)
+from sash.swag.window import rows
+
+
+class FiBA(Bulks):
+    """Out-of-order window: a finger B-tree with bulk insertion and bulk eviction.
+
+    Entries have times: integers, floats, datetime64, or any objects that can be compared.
+    Entries of the same time are combined in order of arrival. `min_arity` is the least
+    number of children of a node; larger ones take less memory and more combines for an
+    entry that comes out of order.
+
+    An operation that raises leaves the window as it was.
+
+    >>> from sash import monoids as m, swag
+    >>> t = swag.FiBA(m.Max())
+    >>> t.insert(3, 10); t.insert(1, 30); t.insert(2, 20)
+    >>> t.query(), t.range_query(2, 3), t.oldest(), t.youngest()
+    (30, 20, 1, 3)
+    >>> t.bulk_evict(1); t.query()
+    20
+    """
+
+    def insert(self, time: Any, x: Any) -> None:
+        """Insert `x` at `time`, wherever that is. Amortized O(log d), d entries from an end.
+
+        ValueError if the time is null (None, NaN, NaT).
+        """
+        v = self._lifted(x)
+        t = self._key(time)
+        q = self._q
+        self._changes += 1
+        in_order = is_empty(q) or q.time[youngest(q)] < t
+        if in_order and q.arity[q.head[RIGHT_LEAF]] < TIMES * self.min_arity:
+            self._steps.append(q, t, v)
+        else:
+            self._atomically(self._steps.append if in_order else self._steps.insert, t, v)
+
+    def evict(self) -> None:
+        """Remove the oldest entry. Amortized O(1). IndexError if there is none."""
+        q = self._q
+        if is_empty(q):
+            raise IndexError("evict from an empty FiBA window")
+        self._changes += 1
+        if q.head[HEIGHT] and q.arity[q.head[LEFT_LEAF]] - q.head[SKIP] > q.head[MIN]:
+            self._steps.evict(q)
+        else:
+            self._atomically(self._steps.evict)
+
+    def bulk_evict(self, time: Any) -> None:
+        """Remove all entries with times up to `time`: amortized O(log m) for m of them.
+
+        >>> from sash import monoids as m, swag
+        >>> t = swag.FiBA(m.Sum())
+        >>> t.bulk_insert([5, 6, 7], [1, 2, 3]); t.bulk_evict(6); list(t)
+        [(7, 3)]
+        """
+        if is_empty(self._q):
+            return
+        t = times.key_upto(self._clock, time)
+        if t is None:
+            return
+        self._changes += 1
+        kernel = self._kernel(drivers.evict_bulk, (), len(self))
+        if kernel is None:
+            self._atomically(self._steps.bulk_evict, t)
+        else:
+            self._make_room()
+            self._run(kernel, t)
+
+    def bulk_insert(self, times_: Any, xs: Any) -> None:
+        """Insert each of `xs` at its time: amortized O(log d + m (1 + log (d / m))).
+
+        Times need not be sorted: they are sorted here, and items of equal times
+        keep their order. ValueError, with nothing changed, if there are not as many times
+        as items or if a time is null.
+
+        >>> from sash import monoids as m, swag
+        >>> t = swag.FiBA(m.Concat())
+        >>> t.bulk_insert([2, 1, 2], ["b", "a", "c"]); t.query(), len(t)
+        ('abc', 2)
+        """
+        kind, ts = times.many(times_)
+        items = xs if hasattr(xs, "__len__") else list(xs)
+        n, count = len(ts), count_of(items)
+        if n != count:
+            raise ValueError(f"{n} times for {count} values: each value needs a time of its own")
+        if n == 0:
+            return
+        columns = self._columns(items)
+        fitting = self._admit(kind, ts)
+        keys = times.keys_of(self._clock, fitting)
+        self._changes += 1
+        kernel = self._kernel(drivers.insert_bulk, columns, n)
+        if kernel is None or columns is None:
+            plain = keys.tolist() if isinstance(keys, np.ndarray) else keys
+            self._insert_plain(plain, list(rows(items)))
+        else:
+            self._insert_compiled(kernel, keys, columns)
+
+    def query(self) -> Any:
+        """The answer over all entries; an empty window lowers the identity. 2 combines."""
+        self._steps.ready(self._q)
+        return self._monoid.lower(self._steps.query(self._q))
+
+    def range_query(self, lo: Any, hi: Any) -> Any:
+        """The answer over the entries with times from `lo` to `hi`, both included: O(log d).
+
+        d is how far the range reaches into the window, from the nearer end.
+
+        >>> from sash import monoids as m, swag
+        >>> t = swag.FiBA(m.Sum())
+        >>> t.bulk_insert(range(100), range(100)); t.range_query(10, 12), t.range_query(98.5, 300)
+        (33, 99)
+        """
+        first, last = times.key_from(self._clock, lo), times.key_upto(self._clock, hi)
+        if first is None or last is None:
+            return self._monoid.lower(self._monoid.identity)
+        return self._monoid.lower(self._steps.range_query(self._q, first, last))
+
+    def oldest(self) -> Any:
+        """The smallest time. IndexError if there is none."""
+        return times.time_of(self._clock, self._q.time[oldest(self._some())])
+
+    def youngest(self) -> Any:
+        """The largest time. IndexError if there is none."""
+        return times.time_of(self._clock, self._q.time[youngest(self._some())])
+
+    def _some(self) -> Any:
+        if is_empty(self._q):
+            raise IndexError("an empty FiBA window has no times")
+        return self._q
+
+    def __iter__(self) -> Iterator[tuple[Any, Any]]:
+        """Each entry as (time, partial), from the oldest to the youngest."""
+        changes, clock = self._changes, self._clock
+        q = self._q
+        for cell in entries(q):
+            yield times.time_of(clock, q.time[cell]), q.val[cell]
+            if changes != self._changes:
+                raise RuntimeError("the window was changed while it was iterated over")
+
+    def slide(self, xs: Any, size: int, out: np.ndarray | None = None) -> Any:
+        """Insert each of `xs` in turn; after each, the answer over the last `size` entries.
+
+        Their times are 0, 1, 2, … or, where there are entries already, those that
+        follow the youngest. `out`: an array to write numbers to.
+
+        >>> from sash import monoids as m, swag
+        >>> swag.FiBA(m.Max()).slide([3, 1, 2, 0], size=2)
+        [3, 3, 2, 2]
+        """
+        if size < 1:
+            raise ValueError(f"size must be at least 1, not {size}")
+        columns = self._columns(xs)
+        n = len(columns[0]) if columns is not None else len(xs)
+        first = self._next_time(n)
+        self._changes += 1
+        kernel = self._kernel(drivers.slide_bulk, columns, n)
+        if kernel is None or columns is None:
+            return self._slide_plain(list(rows(xs)), size, first)
+        self._make_room_to_slide(n, size, self._steps.careful)
+        answers = Answers(kernel.answer, n, out)
+        addresses = tuple(map(address, columns))
+        self._run(kernel, addresses, n, size, answers.address, first)
+        return answers.result()
