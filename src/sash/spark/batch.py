@@ -1,0 +1,126 @@
+"""Windows over a Spark DataFrame: shuffle by key, sort, one pass in Python's workers.
+
+    df → (split) → shuffle by key → sort by key, time → mapInArrow(sash.engine) → df
+
+One shuffle, and each column crosses to Python and back once. Nothing runs when the
+call is made: all that can be wrong with it is said before Spark plans a job.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructField, StructType
+
+from sash.engine.definition import Query
+from sash.spark import split as splits
+from sash.spark import window_spec
+from sash.spark.answers import answer_types
+from sash.spark.names import as_spelled, plain, quoted
+from sash.spark.partition import Work
+from sash.spark.types import arrow_schema, spark_type, transferable
+
+
+@dataclass(frozen=True)
+class Job:
+    """A call that has been checked: what is run, on what, and how it is cut into tasks."""
+
+    df: DataFrame  # with the columns that a window spec adds
+    given: DataFrame  # as it came
+    query: Query
+    schema: pa.Schema
+    answers: dict[str, pa.DataType]
+    ties: tuple[window_spec.Expression, ...]
+    partitions: int | None
+    split: splits.Decision
+
+
+def aggregate(
+    df: DataFrame, query: Query, *, partitions: int | None = None, split: bool | None = None
+) -> DataFrame:
+    """The rows with one column more for each aggregation, in no order that is promised.
+
+    `partitions`: how many, as in df.repartition; without it Spark's own number, which
+    adaptive execution may lower. `split`: whether a key that dominates, or all rows
+    where there is no key, may be cut at times; None leaves it to Sash.
+    """
+    return run(prepare(df, query, partitions=partitions, split=split))
+
+
+def prepare(
+    df: DataFrame, query: Query, *, partitions: int | None = None, split: bool | None = None
+) -> Job:
+    """Check a call; raises what is wrong with it, starts no job."""
+    if df.isStreaming:
+        raise TypeError("the DataFrame is streaming; sash.spark.batch takes those that are not")
+    if partitions is not None and (not isinstance(partitions, int) or partitions < 1):
+        raise ValueError(f"partitions must be a whole number of at least 1, not {partitions!r}")
+    resolved = window_spec.resolve(query, df)
+    more = window_spec.added(resolved, df)
+    schema = arrow_schema(more)
+    found = as_spelled(resolved.query, more)
+    found.check(schema)
+    decision = splits.decide(found, schema, more, partitions, split)
+    answers = answer_types(found, schema)
+    return Job(more, df, found, schema, answers, resolved.ties, partitions, decision)
+
+
+def run(job: Job) -> DataFrame:
+    """The job as a DataFrame, which runs when it is asked for rows."""
+    query, df = job.query, job.df
+    dropped = tuple(name for name in df.columns if name not in job.given.columns)
+    home = None
+    if job.split.reach is None:
+        rows = _shuffled(df, query.by, job.partitions)
+    else:
+        rows = splits.split(df, query, job.split)
+        query = replace(query, by=(*query.by, splits.PART))
+        home, dropped = splits.HOME, (*dropped, splits.PART, splits.HOME)
+    work = Work(
+        query,
+        tuple(rows.columns),
+        {name: transferable(kind) for name, kind in job.answers.items()},
+        dropped,
+        home,
+    )
+    ordered = rows.sortWithinPartitions(*_order(query, job))
+    return plain(ordered).mapInArrow(work.function(), _output(job))
+
+
+def _shuffled(df: DataFrame, by: tuple[str, ...], partitions: int | None) -> DataFrame:
+    if not by:
+        return df.repartition(1)
+    keys = [F.col(quoted(name)) for name in by]
+    return df.repartition(*keys) if partitions is None else df.repartition(partitions, *keys)
+
+
+def _order(query: Query, job: Job) -> list[Column]:
+    columns = [F.col(quoted(name)) for name in query.by]
+    time = F.col(quoted(query.time))
+    columns.append(time.desc() if query.descending else time.asc())
+    columns += [e.column.desc() if e.descending else e.column.asc() for e in job.ties]
+    return columns
+
+
+def _output(job: Job) -> StructType:
+    return StructType([*job.given.schema.fields, *(_answer(job, out) for out in job.answers)])
+
+
+def _answer(job: Job, out: str) -> StructField:
+    """The field of an answer; of a column's own type where that is what it gives."""
+    kind = job.answers[out]
+    for name in job.query.aggregations[out].columns:
+        if job.schema.field(name).type == kind:
+            return StructField(out, job.df.schema[name].dataType, True)
+    return StructField(out, spark_type(kind, out), True)
+
+
+def explain(df: DataFrame, query: Query, **options: Any) -> str:
+    """What `aggregate` would run, in words; starts no job."""
+    from sash.spark.explain import text
+
+    return text(prepare(df, query, **options))

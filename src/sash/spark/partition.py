@@ -1,0 +1,62 @@
+"""A partition at work: what runs in Spark's Python workers, over batches sorted by key and time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sash.engine.definition import Query
+from sash.engine.stream import run
+
+Batches = Iterable[pa.RecordBatch]
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a worker needs to know; small, and pickled once a task.
+
+    `names`: the columns as the query knows them, in their order; `answers`: the types of
+    the answers; `dropped`: columns that do not go back; `home`: a column that says
+    which rows do, where a partition has rows of other ranges of time too.
+    """
+
+    query: Query
+    names: tuple[str, ...]
+    answers: dict[str, pa.DataType]
+    dropped: tuple[str, ...] = ()
+    home: str | None = None
+
+    def function(self) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+        """The function for mapInArrow; it imports what it needs in the worker."""
+        work = self
+
+        def sash(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            from sash.spark.partition import over
+
+            return over(work, batches)
+
+        return sash
+
+
+def over(work: Work, batches: Batches) -> Iterator[pa.RecordBatch]:
+    """A partition's rows with their answers, as Spark's schema has them."""
+    named = (batch.rename_columns(list(work.names)) for batch in batches)
+    first = next(named, None)
+    if first is not None:
+        for batch in run(work.query, first.schema, chain([first], named)):
+            yield _given(work, batch)
+
+
+def _given(work: Work, batch: pa.RecordBatch) -> pa.RecordBatch:
+    if work.home is not None:
+        batch = batch.filter(pc.field(work.home))
+    columns = {}
+    for name, column in zip(batch.schema.names, batch.columns, strict=True):
+        kind = work.answers.get(name, column.type)
+        if name not in work.dropped:
+            columns[name] = column if column.type == kind else column.cast(kind)
+    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))

@@ -1,0 +1,252 @@
+"""Split: windows over no key, or over a key that dominates, cut at times.
+
+A partition is then a range of time, and has besides its own rows those of the ranges
+beside it that its windows reach: they are combined with, but not given back. Which
+ranges, is found on a sample of the rows, as the job runs. Answers do not depend on it.
+
+A range is at least WIDE times as long as the windows reach, so a row is in two ranges
+at most, and the rows that are in two are at most one in WIDE.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from sash.engine.definition import Query, unit_of
+from sash.spark.names import quoted
+from sash.windows import Duration, Frame, Range, Sliding
+from sash.windows.frames import Bound, length
+
+PART, HOME = "__sash_part", "__sash_home"
+"""Added columns: the range that a row is sent to, and whether it is the row's own."""
+
+WIDE = 2
+WORTH_NO_KEY, WORTH_KEYS = 1 << 24, 1 << 28
+"""Bytes of input, as Spark estimates them, from which on it is worth to look for a split."""
+
+SAMPLE, LEAST = 200_000, 100
+"""Rows of a sample, about; and rows in it that a key must have to be cut."""
+
+DOMINATES = 1.5
+"""A key dominates if it has so many times the rows of an even partition."""
+
+FURTHEST = (1 << 63) - 1
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far windows reach before and after a row, in steps of the time column."""
+
+    before: int | float
+    after: int | float
+
+    @property
+    def whole(self) -> int | float:
+        return self.before + self.after
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Whether a job may be split, into how many ranges of a key at most, and why."""
+
+    reach: Reach | None
+    reason: str
+    partitions: int = 1
+    fraction: float = 1.0
+
+
+def decide(
+    query: Query, schema: pa.Schema, df: DataFrame, partitions: int | None, split: bool | None
+) -> Decision:
+    """Whether to look for a split; `split` is what the user says, None if nothing."""
+    if split is False:
+        return Decision(None, "split=False")
+    reach = reach_of(query, schema)
+    if isinstance(reach, str):
+        if split:
+            raise ValueError(f"split=True, but {reach}")
+        return Decision(None, reach)
+    count = partitions or int(str(df.sparkSession.conf.get("spark.sql.shuffle.partitions")))
+    if count < 2:
+        return Decision(None, "there is one partition")
+    size = estimated_size(df)
+    if not split and (small := _not_worth(size, bool(query.by))):
+        return Decision(None, small)
+    a_row = 8 + 8 * len(df.columns)  # about what an estimate is made of
+    fraction = 0.01 if size is None else min(1.0, SAMPLE * a_row / max(1, size))
+    whose = f"a key with more than {DOMINATES:g} / {count} of the rows" if query.by else "all rows"
+    return Decision(reach, f"{whose} at times, into up to {count} ranges", count, fraction)
+
+
+def _not_worth(size: int | None, keyed: bool) -> str | None:
+    least = WORTH_KEYS if keyed else WORTH_NO_KEY
+    if size is None:
+        return "the input's size is not known; split=True looks for keys that dominate"
+    if size >= least:
+        return None
+    return f"about {size / (1 << 20):.3g} MB are not worth it; split=True insists"
+
+
+def reach_of(query: Query, schema: pa.Schema) -> Reach | str:
+    """How far the windows reach, or why one can not be cut at a time."""
+    unit = unit_of(schema.field(query.time).type)
+    before: list[Any] = [0]
+    after: list[Any] = [0]
+    for out, a in query.aggregations.items():
+        found = _reach(a.frame, unit)
+        if found is None:
+            return f"{out}: {a.frame} can not be cut at a time"
+        before.append(found[0])
+        after.append(found[1])
+    if query.descending:
+        before, after = after, before
+    return Reach(max(before), max(after))
+
+
+def _reach(frame: Frame | None, unit: int | None) -> tuple[Any, Any] | None:
+    if isinstance(frame, Range) and frame.preceding is not None and frame.following is not None:
+        return _steps(frame.preceding, unit), _steps(frame.following, unit)
+    if isinstance(frame, Sliding):
+        return _steps(frame.size, unit), 0
+    return None
+
+
+def _steps(bound: Bound, unit: int | None) -> int | float:
+    ns = length(bound)
+    return math.ceil(ns / unit) if isinstance(bound, Duration) and unit else ns
+
+
+def estimated_size(df: DataFrame) -> int | None:
+    """Bytes that Spark expects of `df`, without a job; None if it does not know."""
+    plan = getattr(df, "_jdf", None)
+    if plan is not None:
+        size = int(plan.queryExecution().optimizedPlan().stats().sizeInBytes())
+    else:
+        found = re.search(r"sizeInBytes=([\d.E+]+) (\w*)B", df._explain_string(mode="cost"))  # type: ignore[attr-defined]
+        if found is None:
+            return None
+        number, prefix = found.groups()
+        size = int(float(number) * 1024 ** " KMGTPE".index(prefix[:1] or " "))
+    return size if size < 1 << 62 else None
+
+
+def split(df: DataFrame, query: Query, decision: Decision) -> DataFrame:
+    """`df` shuffled by key and range of time, each range with the rows that it reaches."""
+    assert decision.reach is not None
+    reach, count = decision.reach, decision.partitions
+    clock = Clock(df.schema[query.time].dataType.typeName())
+    tick = clock.tick(F.col(quoted(query.time)))
+    cuts = _cuts(df.select(*_hash(query), tick.alias("tick")), clock, decision)
+    if query.by:
+        cuts = F.try_element_at(cuts, _hash(query)[0])
+    first = _place(cuts, clock.shift(tick, -reach.after), count)
+    rows = df.select(
+        "*",
+        tick.alias("__sash_tick"),
+        cuts.alias("__sash_cuts"),
+        first.alias("__sash_first"),
+    )
+    cut, first = F.get("__sash_cuts", F.col("__sash_first")), F.col("__sash_first")
+    last = first + _passed(cut, clock.shift(F.col("__sash_tick"), reach.before))
+    own = first + _passed(cut, F.col("__sash_tick"))
+    rows = rows.select("*", own.alias("__sash_own"), F.explode(F.sequence(first, last)).alias(PART))
+    rows = rows.select(
+        *(F.col(quoted(name)) for name in df.columns),
+        F.col(PART),
+        (F.col(PART) == F.col("__sash_own")).alias(HOME),
+    )
+    return rows.repartitionById(count, _target(query, count))
+
+
+def _target(query: Query, count: int) -> Column:
+    """The partition of a row: that of its key, and for each further range the next one."""
+    part = F.col(PART)
+    if not query.by:
+        return part
+    keys = F.hash(*(F.col(quoted(name)) for name in query.by)).cast("long")
+    return F.pmod(keys + part, F.lit(count)).cast("int")
+
+
+def _hash(query: Query) -> list[Column]:
+    keys = [F.col(quoted(name)) for name in query.by]
+    return [F.xxhash64(*keys).alias("key")] if keys else []
+
+
+def _cuts(rows: DataFrame, clock: Clock, decision: Decision) -> Column:
+    """Where to cut: an array of ticks; with keys, a map of such by the hash of a key."""
+    assert decision.reach is not None
+    least, count = WIDE * decision.reach.whole, decision.partitions
+    sample = rows if decision.fraction >= 1 else rows.sample(decision.fraction, seed=1)
+    ranks = F.array(*(F.lit(i / count) for i in range(1, count)))
+    cuts = F.percentile_approx("tick", ranks, max(1000, 10 * count)).alias("cuts")
+    if "key" not in rows.columns:
+        return sample.agg(cuts).select(_spaced(F.col("cuts"), clock, least)).scalar()
+    each = sample.groupBy("key").agg(F.count("*").alias("n"), cuts)
+    large = F.when(F.col("n") >= LEAST, F.struct("key", "n", "cuts"))
+    found = each.agg(F.sum("n").alias("total"), F.collect_list(large).alias("large"))
+    dominating = F.filter("large", lambda e: e["n"] * count > F.col("total") * DOMINATES)
+    entries = F.transform(
+        dominating, lambda e: F.struct(e["key"], _spaced(e["cuts"], clock, least))
+    )
+    return found.select(F.map_from_entries(entries)).scalar()
+
+
+def _spaced(cuts: Column, clock: Clock, least: int | float) -> Column:
+    """Of the cuts, which grow, those that are at least so far from the one before."""
+
+    def further(kept: Column, cut: Column) -> Column:
+        far = clock.shift(F.element_at(kept, -1), least) <= cut
+        return F.when(far, F.concat(kept, F.array(cut))).otherwise(kept)
+
+    return F.aggregate(cuts, F.slice(cuts, 1, 1), further)
+
+
+def _place(cuts: Column, tick: Column, count: int) -> Column:
+    """How many of the cuts, fewer than `count`, are not after the tick: by bisection."""
+    steps = [1 << i for i in reversed(range(count.bit_length()))]
+
+    def closer(place: Column, step: Column) -> Column:
+        return place + step * _passed(F.get(cuts, place + step - 1), tick)
+
+    found = F.aggregate(F.array(*map(F.lit, steps)), F.lit(0), closer)
+    return F.when(cuts.isNull(), F.lit(0)).otherwise(found)
+
+
+def _passed(cut: Column, tick: Column) -> Column:
+    """1 if there is such a cut, and the tick is not before it."""
+    return F.when(cut <= tick, F.lit(1)).otherwise(F.lit(0))
+
+
+@dataclass(frozen=True)
+class Clock:
+    """A time column of Spark type `kind` as ticks: numbers that shift by the same steps."""
+
+    kind: str
+
+    def tick(self, time: Column) -> Column:
+        if self.kind == "timestamp":  # one with an interval of days would follow the calendar
+            return F.unix_micros(time)
+        if self.kind == "timestamp_ntz":
+            return time
+        if self.kind == "date":
+            return F.unix_date(time).cast("long")
+        return time.cast("double" if self.kind in ("float", "double") else "long")
+
+    def shift(self, tick: Column, steps: int | float) -> Column:
+        """A tick so many steps later, or the last one there is."""
+        if self.kind == "timestamp_ntz":
+            return tick + F.lit(timedelta(microseconds=steps))
+        if self.kind in ("float", "double"):  # as far as rounding may carry
+            error = (F.abs(tick) + abs(steps)) * F.lit(1e-15)
+            return tick + F.lit(float(steps)) + (error if steps >= 0 else -error)
+        furthest = F.lit(FURTHEST if steps > 0 else -FURTHEST)
+        shifted = F.try_add(tick, F.lit(int(steps)))
+        return F.when(tick.isNotNull(), F.coalesce(shifted, furthest))

@@ -1,0 +1,70 @@
+"""Types: a DataFrame's schema as Arrow has it, and answers' types as Spark has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import PySparkTypeError, UnsupportedOperationException
+from pyspark.sql import DataFrame
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
+from pyspark.sql.types import DataType, StructField
+
+SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
+"""Spark has no numbers without a sign: the next wider type holds them all."""
+
+
+def arrow_schema(df: DataFrame) -> pa.Schema:
+    """The schema of the batches that Spark hands to Python for `df`."""
+    conf = df.sparkSession.conf
+    zone = str(conf.get("spark.sql.session.timeZone"))
+    large = str(conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false")) == "true"
+    return pa.schema([_field(field, zone, large) for field in df.schema.fields])
+
+
+def _field(field: StructField, zone: str, large: bool) -> pa.Field:
+    try:
+        kind = to_arrow_type(field.dataType, timezone=zone, prefers_large_types=large)
+    except (PySparkTypeError, UnsupportedOperationException) as problem:
+        raise TypeError(
+            f"column {field.name!r} is {field.dataType.simpleString()}, which Spark does not hand "
+            "to Python: cast it, or drop it before the call"
+        ) from problem
+    return pa.field(field.name, kind, field.nullable)
+
+
+def transferable(kind: pa.DataType) -> pa.DataType:
+    """An answer's Arrow type as Spark can take it back.
+
+    >>> transferable(pa.uint32()), transferable(pa.list_(pa.uint8(), 4))
+    (DataType(int64), ListType(list<item: int16>))
+    """
+    if pa.types.is_uint64(kind):
+        raise TypeError("answers are unsigned integers of 64 bits, which Spark does not have")
+    if pa.types.is_fixed_size_list(kind) or pa.types.is_list(kind):
+        return pa.list_(transferable(kind.value_type))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(f.name, transferable(f.type)) for f in kind])
+    if pa.types.is_timestamp(kind) and kind.unit != "us":
+        return pa.timestamp("us", kind.tz)
+    return SIGNED.get(kind, kind)
+
+
+def spark_type(kind: pa.DataType, out: str) -> DataType:
+    """The Spark type of a column of answers; `out`, its name, is for errors."""
+    try:
+        return from_arrow_type(transferable(kind), prefer_timestamp_ntz=True)
+    except (PySparkTypeError, TypeError) as problem:
+        raise TypeError(
+            f"{out}: answers of type {kind} have no Spark type; give returns= with one that has"
+        ) from problem
+
+
+def fields_of(types: dict[str, pa.DataType]) -> list[StructField]:
+    """A nullable field for each column of answers."""
+    return [StructField(name, spark_type(kind, name), True) for name, kind in types.items()]
+
+
+def cast_to(array: pa.Array, kind: pa.DataType) -> Any:
+    """An array of answers as `kind`, where it is not so already."""
+    return array if array.type == kind else array.cast(kind)
