@@ -30,7 +30,7 @@ def test_a_function_that_numba_can_not_compile_warns_once_and_goes_on() -> None:
 
 
 def test_compiled_true_makes_it_an_error() -> None:
-    monoid = Monoid("reader", 0, lambda x: x, lambda a, b: len(open("/dev/null").read()) + a + b)
+    monoid = Monoid("reader", 0, lambda x: x, lambda a, b: a + b + len(input()))
     with pytest.raises(CannotCompile, match="combine of monoid 'reader'"):
         swag.DABALite(monoid, compiled=True).slide(np.arange(3), 2)
     with pytest.raises(TypeError, match="not made of numbers"):
@@ -93,7 +93,7 @@ def test_nested_tuples_and_answers_that_can_be_null() -> None:
 
     monoid = Monoid("nested", (0, (-1.0, False)), lambda x: (1, (x, x > 5)), combine, lower)
     answers = swag.DABALite(monoid, compiled=True).slide(np.array([1.0, 7.0, 3.0]), 2)
-    assert answers == [None, 7.0, 7.0]
+    assert answers.tolist() == [None, 7.0, 7.0]
 
 
 def test_pairs_come_as_a_tuple_of_arrays() -> None:

@@ -26,11 +26,11 @@ class Answers:
         return self.values.ctypes.data, self.nulls.ctypes.data
 
     def result(self) -> Any:
-        """An array, with a name a field for tuples; a list where some are null."""
+        """An array, with a name a field for tuples; masked where some are null."""
         if not self.nulls.any():
             return self._named(self.values)
         if self._answer.layout.parts is None:
-            return [None if null else x for x, null in zip(self.values.tolist(), self.nulls[:, 0])]
+            return np.ma.array(self.values, mask=self.nulls[:, 0])
         return [_with_nulls(x, iter(null)) for x, null in zip(self.values.tolist(), self.nulls)]
 
     def _named(self, values: np.ndarray) -> np.ndarray:

@@ -156,7 +156,6 @@ def _meanings(target: Target, answer: Answer | None, jit: Any) -> dict[Any, Any]
         **{f"F{i}": d.type(0) for i, d in enumerate(dtypes.values()) if d is not None},
     }  # fmt: skip
     text = source.cell_source(layout, target.chunked) + source.attach_source(dtypes)
-    text += source.NUMBER
     if layout.length is None:
         text += source.number_source(layout)
     else:
@@ -172,7 +171,7 @@ def _meanings(target: Target, answer: Answer | None, jit: Any) -> dict[Any, Any]
     if answer is not None:
         scope.update(source.constants(answer.layout, "Z", "Y"))
         text += source.give_source(answer.layout, answer.nullable)
-    return _compile_words(text, scope, jit)
+    return {**_compile_words(text, scope, jit), words.cycles: machine.cycles}
 
 
 def _compile_words(text: str, scope: dict[str, Any], jit: Any) -> dict[Any, Any]:

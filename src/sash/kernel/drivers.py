@@ -14,7 +14,7 @@ from sash.kernel.words import (
     item,
     lift,
     lower,
-    number,
+    numbers,
     query,
     size,
     start,
@@ -59,8 +59,9 @@ def follow(
     number `shift`. A window without rows is left as it is. Gives the cursors and shift.
     """
     q = attach(memory)
+    begins, ends = numbers(lo), numbers(hi)
     for i in range(n):
-        begin, end = number(lo, i), number(hi, i)
+        begin, end = begins[i], ends[i]
         if begin < end:
             if begin - shift >= at.e:  # nothing of the last window is in this one
                 at = start(q)

@@ -93,9 +93,6 @@ def vector_source(layout: Layout, places: int) -> str:
     )
 
 
-NUMBER = "def number(column, i):\n    return load(column + i * 8, int0)\n"
-
-
 def policy_source(layout: Layout) -> str:
     """`policy(total, old)`: the user's, of vectors by their pointers."""
     total, old = "total", "old"

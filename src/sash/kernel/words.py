@@ -60,7 +60,7 @@ policy = _word("policy", "policy(total, old): whether the oldest items, old, are
 move = _word("move", "move(column, to, start, n): copy n cells of a tree's column; may overlap")
 numbers = _word("numbers", "numbers(address): the 64-bit integers there, indexed as they are")
 item = _word("item", "item(xs, i): input item i")
-number = _word("number", "number(column, i): the i-th int64 of a column that a driver was given")
+cycles = _word("cycles", "cycles(): the processor's cycle counter")
 give = _word("give", "give(out, i, answer): write answer i")
 
 attach = _word("attach", "attach(memory): the store, from what a driver was given")

@@ -1,0 +1,1 @@
+"""Benchmarks: anyone can run them, each with one command; figures are ratios in one run."""

@@ -1,0 +1,108 @@
+"""Measuring: interleaved repetitions, the best of each, and the C++ loop to compare with."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+REFERENCE = Path(__file__).with_name("reference.cpp")
+
+
+def best_of(candidates: dict[str, Callable[[], Any]], repeat: int) -> dict[str, float]:
+    """The least seconds of each candidate, taken in turns so that noise is shared."""
+    best = dict.fromkeys(candidates, float("inf"))
+    for _ in range(repeat):
+        for name, run in candidates.items():
+            start = time.perf_counter()
+            run()
+            best[name] = min(best[name], time.perf_counter() - start)
+    return best
+
+
+@cache
+def reference_binary() -> Path | None:
+    """The C++ loop, compiled; None where there is no compiler."""
+    compiler = shutil.which("g++") or shutil.which("clang++")
+    if compiler is None:
+        return None
+    binary = Path(tempfile.mkdtemp(prefix="sash-reference-")) / "reference"
+    flags = ["-O3", "-march=native", "-std=c++17"]
+    subprocess.run([compiler, *flags, str(REFERENCE), "-o", str(binary)], check=True)
+    return binary
+
+
+def reference_rate(algorithm: str, aggregation: str, size: int, items: int) -> float | None:
+    """Million items a second of the C++ loop, the best of its own three runs."""
+    binary = reference_binary()
+    if binary is None:
+        return None
+    command = [str(binary), algorithm, aggregation, str(size), str(items)]
+    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return float(out.split()[0])
+
+
+def machine() -> dict[str, Any]:
+    """What a figure depends on, to stand beside it."""
+    model = "unknown"
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next((x.partition(":")[2].strip() for x in lines if "model name" in x), model)
+    return {
+        "processor": model,
+        "cores": os.cpu_count(),
+        "python": platform.python_version(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+    }
+
+
+def write(name: str, rows: list[dict[str, Any]], directory: str | Path) -> Path:
+    """The rows as JSON, with the machine and the date."""
+    path = Path(directory) / f"{name}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1))
+    return path
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Rows as text, a column a key."""
+    names = list(dict.fromkeys(k for row in rows for k in row))
+    cells = [names, *[[_text(row.get(name)) for name in names] for row in rows]]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(names))]
+    return "\n".join("  ".join(c.rjust(w) for c, w in zip(row, widths)) for row in cells)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3g}" if abs(value) < 100 else f"{value:,.0f}"
+    return "" if value is None else str(value)
+
+
+def plot(rows: list[dict[str, Any]], x: str, y: str, by: str, path: Path) -> Path | None:
+    """A line for each value of `by`, both axes logarithmic, as SVG; None without matplotlib."""
+    try:
+        import matplotlib
+    except ImportError:
+        return None
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(8, 5))
+    for value in dict.fromkeys(row[by] for row in rows):
+        line = [(row[x], row[y]) for row in rows if row[by] == value and row.get(y)]
+        axes.plot(*zip(*line, strict=True), marker="o", label=str(value)) if line else None
+    axes.set(xscale="log", yscale="log", xlabel=x, ylabel=y)
+    axes.legend(fontsize="small")
+    figure.savefig(path, bbox_inches="tight")
+    pyplot.close(figure)
+    return path

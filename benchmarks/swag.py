@@ -1,0 +1,263 @@
+"""In-order algorithms: throughput and latency over window sizes, against the C++ loop.
+
+    python -m benchmarks.swag                              a few minutes: what the README says
+    python -m benchmarks.swag --algorithms DABALite FlatFIT --monoids sum max --sizes 10 14 20
+    python -m benchmarks.swag --experiment dynamic         fill and drain
+    python -m benchmarks.swag --experiment coarse          m = 1, 4, 64, n/16, n/4, n at a time
+    python -m benchmarks.swag --experiment latency         p50 … max of every single step
+
+Sizes are powers of two. Rates are million items a second, the best of several runs taken
+in turns; `ratio` is to the C++ loop of benchmarks/reference.cpp in the same run. Compile
+time is measured apart, with an empty kernel cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.measure import best_of, plot, reference_rate, table, write
+from sash import monoids as m
+from sash.kernel import latency
+from sash.kernel.answers import Answers
+from sash.swag.registry import IN_ORDER
+
+MONOIDS = {
+    "max": m.Max, "sum": m.Sum, "mean": m.Mean, "geomean": m.GeoMean, "stddev": m.StdDev,
+    "argmax": m.ArgMax, "bloom": lambda: m.Bloom(1024, 3),
+}  # fmt: skip
+REFERENCES = {"TwoStacksLite": "two_stacks_lite", "DABALite": "daba_lite"}
+ALGORITHMS = {cls.__name__: cls for cls in IN_ORDER}
+GIGAHERTZ: list[float] = []
+
+
+def inputs(monoid: str, items: int) -> Any:
+    """Random items, the same in every run."""
+    values = np.random.default_rng(1).random(items) + 0.5
+    if monoid == "argmax":
+        return values, np.arange(items)
+    return (values * 1e6).astype(np.int64) if monoid == "bloom" else values
+
+
+def kind_of(xs: Any) -> Any:
+    return tuple(x.dtype for x in xs) if isinstance(xs, tuple) else xs.dtype
+
+
+def cases(options: argparse.Namespace) -> Iterator[tuple[str, str, int]]:
+    """Algorithm, monoid, size: those that make sense and do not take for ever."""
+    for size in options.sizes:
+        for monoid in options.monoids:
+            for algorithm in options.algorithms:
+                typed = MONOIDS[monoid]().of(kind_of(inputs(monoid, 1)))
+                invertible = algorithm != "SubtractOnEvict" or typed.inverse is not None
+                if invertible and (algorithm != "Recalc" or size <= 1 << 10):
+                    yield algorithm, monoid, size
+
+
+def static(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """A window of constant size: rounds of evict, insert and query."""
+    for algorithm, monoid, size in cases(options):
+        xs = items_for(algorithm, monoid, size, options.items)
+        n = len(xs[0]) if isinstance(xs, tuple) else len(xs)
+        typed = MONOIDS[monoid]().of(kind_of(xs))
+        out = output(algorithm, typed, xs)
+
+        def run(
+            algorithm: str = algorithm, typed: Any = typed, xs: Any = xs, out: Any = out
+        ) -> None:
+            ALGORITHMS[algorithm](typed).slide(xs, size, out=out)
+
+        rates = [reference_rate("two_stacks_lite", "sum", size, options.items)]
+        own = REFERENCES.get(algorithm)
+        if own and monoid in ("max", "sum", "stddev"):
+            rates.append(reference_rate(own, monoid, size, options.items))
+        seconds = best_of({"run": run}, options.repeat)["run"]
+        rate = n / seconds / 1e6
+        row = {"algorithm": algorithm, "monoid": monoid, "size": size, "rate": rate}
+        row["to_cpp_two_stacks_lite_sum"] = rate / rates[0] if rates[0] else None
+        row["to_cpp_itself"] = rate / rates[1] if len(rates) > 1 and rates[1] else None
+        yield row
+
+
+def items_for(algorithm: str, monoid: str, size: int, items: int) -> Any:
+    """Fewer items for what is slow by its nature."""
+    slow = {"Recalc": max(1, size), "bloom": 20}
+    factor = slow.get(algorithm, 1) * slow.get(monoid, 1)
+    return inputs(monoid, max(2000, min(items, items * 4 // (4 * factor)), min(2 * size, items)))
+
+
+def output(algorithm: str, monoid: Any, xs: Any) -> Any:
+    """An array for the answers, touched, so that a run does not pay for fresh memory."""
+    answers = ALGORITHMS[algorithm](monoid).slide(xs, 8)
+    return answers if isinstance(answers, np.ndarray) and answers.ndim == 1 else None
+
+
+def dynamic(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Fill and drain: n insertions, then n evictions, again and again."""
+    for algorithm, monoid, size in cases(options):
+        xs = inputs(monoid, size)
+        typed = MONOIDS[monoid]().of(kind_of(xs))
+        rounds = max(1, options.items // size // 8)
+
+        def run(
+            algorithm: str = algorithm,
+            typed: Any = typed,
+            xs: Any = xs,
+            rounds: int = rounds,
+            size: int = size,
+        ) -> None:
+            window: Any = ALGORITHMS[algorithm](typed)
+            for _ in range(rounds):
+                window.insert_many(xs)
+                window.evict_many(size)
+
+        run()
+        seconds = best_of({"run": run}, options.repeat)["run"]
+        rate = rounds * size / seconds / 1e6
+        yield {"algorithm": algorithm, "monoid": monoid, "size": size, "rate": rate}
+
+
+def coarse(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Evict m, insert m, query once; m from 1 to the whole window."""
+    for algorithm, monoid, size in cases(options):
+        for m_items in sorted({1, 4, 64, max(1, size // 16), max(1, size // 4), size}):
+            xs = inputs(monoid, m_items)
+            typed = MONOIDS[monoid]().of(kind_of(xs))
+            rounds = max(1, min(2000, options.items // m_items // 16))
+            window: Any = ALGORITHMS[algorithm](typed)
+            window.insert_many(inputs(monoid, size))
+
+            def run(
+                window: Any = window, xs: Any = xs, rounds: int = rounds, k: int = m_items
+            ) -> None:
+                for _ in range(rounds):
+                    window.evict_many(k)
+                    window.insert_many(xs)
+                    window.query()
+
+            run()
+            seconds = best_of({"run": run}, options.repeat)["run"]
+            rate = rounds * m_items / seconds / 1e6
+            yield {
+                "algorithm": algorithm,
+                "monoid": monoid,
+                "size": size,
+                "m": m_items,
+                "rate": rate,
+            }
+
+
+def latencies(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Nanoseconds of every single evict, insert and query, by the cycle counter."""
+    for algorithm, monoid, size in cases(options):
+        xs = items_for(algorithm, monoid, size, min(options.items, 4_000_000))
+        spent = steps(algorithm, monoid, size, xs)
+        row: dict[str, Any] = {"algorithm": algorithm, "monoid": monoid, "size": size}
+        for p in (50, 99, 99.9, 99.999):
+            row[f"p{p}"] = float(np.percentile(spent, p))
+        yield {**row, "max": float(spent.max())}
+
+
+def steps(algorithm: str, monoid: str, size: int, xs: Any) -> np.ndarray:
+    """What each step of a slide took, in nanoseconds, once the window is full."""
+    columns = xs if isinstance(xs, tuple) else (xs,)
+    n = len(columns[0])
+    window: Any = ALGORITHMS[algorithm](MONOIDS[monoid]().of(kind_of(xs)), compiled=True)
+    window._make_room_to_slide(n, min(size, n))
+    kernel = window._kernel(latency.timed_slide, columns)
+    answers, spent = Answers(kernel.answer, n), np.zeros(n, np.int64)
+    addresses = tuple(c.ctypes.data for c in columns)
+    window._run(kernel, addresses, n, size, answers.address, spent.ctypes.data)
+    return spent[min(size, n // 2) :] / cycles_a_nanosecond()
+
+
+def cycles_a_nanosecond() -> float:
+    """The rate of the cycle counter, measured once."""
+    if not GIGAHERTZ:
+        from numba import njit
+
+        from sash.kernel.machine import cycles
+
+        read = njit(lambda: cycles())
+        read()
+        start, before = time.perf_counter_ns(), read()
+        while time.perf_counter_ns() - start < 50_000_000:
+            pass
+        GIGAHERTZ.append((read() - before) / (time.perf_counter_ns() - start))
+    return GIGAHERTZ[0]
+
+
+def compile_times(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Seconds until the first answer with an empty cache, and again with a warm one."""
+    import subprocess
+
+    program = (
+        "import time; start = time.perf_counter()\n"
+        "import numpy as np, sash\n"
+        "from sash import swag, monoids as m\n"
+        "swag.{0}(m.Max()).slide(np.arange(10.0), 3)\n"
+        "print(time.perf_counter() - start)\n"
+    )
+    for algorithm in options.algorithms:
+        if algorithm == "SubtractOnEvict":
+            continue
+        with tempfile.TemporaryDirectory() as cache:
+            environment = {**os.environ, "SASH_CACHE_DIR": cache}
+            command = [sys.executable, "-c", program.format(algorithm)]
+            seconds = [
+                float(
+                    subprocess.run(command, env=environment, check=True, capture_output=True).stdout
+                )
+                for _ in range(3)
+            ]
+        yield {"algorithm": algorithm, "cold": seconds[0], "warm": min(seconds[1:])}
+
+
+EXPERIMENTS = {
+    "static": static, "dynamic": dynamic, "coarse": coarse, "latency": latencies,
+    "compile": compile_times,
+}  # fmt: skip
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--experiment", choices=EXPERIMENTS, default="static")
+    parser.add_argument("--algorithms", nargs="+", default=list(ALGORITHMS), choices=ALGORITHMS)
+    parser.add_argument("--monoids", nargs="+", default=["sum", "max", "stddev"], choices=MONOIDS)
+    parser.add_argument("--sizes", nargs="+", type=int, default=[4, 10, 14, 20], help="powers of 2")
+    parser.add_argument("--items", type=int, default=10_000_000)
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--out", default="benchmarks/results")
+    options = parser.parse_args(arguments)
+    options.sizes = [1 << size for size in options.sizes]
+    rows = []
+    for row in EXPERIMENTS[options.experiment](options):
+        rows.append(row)
+        print(f"\r{len(rows)} done: {row}"[:100].ljust(100), end="", file=sys.stderr, flush=True)
+    print(file=sys.stderr)
+    print(table(rows))
+    path = write(f"swag_{options.experiment}", rows, options.out)
+    print(f"written to {path}")
+    if options.experiment in ("static", "dynamic"):
+        drawn = plot(
+            [r for r in rows if r["monoid"] == rows[0]["monoid"]],
+            "size",
+            "rate",
+            "algorithm",
+            Path(path).with_suffix(".svg"),
+        )
+        print(f"drawn in {drawn}" if drawn else "install sash[report] for a plot")
+
+
+if __name__ == "__main__":
+    main()

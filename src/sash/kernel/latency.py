@@ -1,0 +1,36 @@
+"""A loop that times every step by the processor's cycle counter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sash.kernel.words import (
+    ANSWER,
+    attach,
+    cycles,
+    evict,
+    give,
+    hold,
+    insert,
+    item,
+    lift,
+    lower,
+    numbers,
+    query,
+    size,
+)
+
+
+def timed_slide(
+    memory: Any, at: Any, xs: Any, n: int, most: int, out: Any, spent: Any
+) -> Any:
+    """As `slide`; the cycles that each evict, insert and query took go to `spent`."""
+    q = attach(memory)
+    for i in range(n):
+        begin = cycles()
+        if size(at) == most:
+            at = evict(q, at)
+        at = insert(q, at, lift(q, item(xs, i)))
+        give(out, i, lower(hold(q, ANSWER, query(q, at))))
+        numbers(spent)[i] = cycles() - begin
+    return at
