@@ -28,6 +28,9 @@ from sash.windows.frames import Bound, length
 PART, HOME = "__sash_part", "__sash_home"
 """Added columns: the range that a row is sent to, and whether it is the row's own."""
 
+TICK, CUTS, FIRST, OWN = "__sash_tick", "__sash_cuts", "__sash_first", "__sash_own"
+"""Columns on the way: the time, where its key is cut, the first range it goes to, its own."""
+
 WIDE = 2
 WORTH_NO_KEY, WORTH_KEYS = 1 << 24, 1 << 28
 """Bytes of input, as Spark estimates them, from which on it is worth to look for a split."""
@@ -147,22 +150,15 @@ def split(df: DataFrame, query: Query, decision: Decision) -> DataFrame:
     cuts = _cuts(df.select(*_hash(query), tick.alias("tick")), clock, decision)
     if query.by:
         cuts = F.try_element_at(cuts, _hash(query)[0])
-    first = _place(cuts, clock.shift(tick, -reach.after), count)
-    rows = df.select(
-        "*",
-        tick.alias("__sash_tick"),
-        cuts.alias("__sash_cuts"),
-        first.alias("__sash_first"),
-    )
-    cut, first = F.get("__sash_cuts", F.col("__sash_first")), F.col("__sash_first")
-    last = first + _passed(cut, clock.shift(F.col("__sash_tick"), reach.before))
-    own = first + _passed(cut, F.col("__sash_tick"))
-    rows = rows.select("*", own.alias("__sash_own"), F.explode(F.sequence(first, last)).alias(PART))
-    rows = rows.select(
-        *(F.col(quoted(name)) for name in df.columns),
-        F.col(PART),
-        (F.col(PART) == F.col("__sash_own")).alias(HOME),
-    )
+    rows = df.select("*", tick.alias(TICK), cuts.alias(CUTS))
+    place = _place(F.col(CUTS), clock.shift(F.col(TICK), -reach.after), count)
+    first, cut = F.col(FIRST), F.get(CUTS, F.col(FIRST))
+    last = first + _passed(cut, clock.shift(F.col(TICK), reach.before))
+    own = first + _passed(cut, F.col(TICK))
+    rows = rows.select("*", place.alias(FIRST))
+    rows = rows.select("*", own.alias(OWN), F.explode(F.sequence(first, last)).alias(PART))
+    home = (F.col(PART) == F.col(OWN)).alias(HOME)
+    rows = rows.select(*(F.col(quoted(name)) for name in df.columns), F.col(PART), home)
     return rows.repartitionById(count, _target(query, count))
 
 
