@@ -138,6 +138,7 @@ def test_distinct_items_are_told_apart_by_value() -> None:
     items = [NAN, float("nan"), 0.0, -0.0, None, 1.0]
     assert over(m.CountDistinct(), items) == 3
     assert alike(over(m.CollectDistinct(), items), [NAN, 0.0, 1.0])
+    assert repr(over(m.CollectDistinct(), [2, 1.0, 2.0, 1])) == "[2, 1.0]"  # the first of equals
     assert over(m.CountDistinct(), [[1, 2], [1, 2], {"a": 1}, {"a": 1}]) == 2
 
 

@@ -22,7 +22,11 @@ def append(a: list[int], b: list[int]) -> list[int]:
 
 
 BROKEN = {
-    "identity on one side": (
+    "identity on the right": (
+        Monoid("younger", 0, same, lambda a, b: b),
+        "younger has a wrong identity: combine(a, identity) = 0, but a = 1, for a = lift(1)",
+    ),
+    "identity on the left": (
         Monoid("minus", 0, same, lambda a, b: a - b),
         "minus has a wrong identity: combine(identity, a) = -1, but a = 1, for a = lift(1)",
     ),
