@@ -146,6 +146,28 @@ def test_policies_compiled(case: Case) -> None:
     compiled.check()
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("algorithm", [swag.AMTA, swag.LogMTA])
+def test_a_policy_over_vectors_compiled(algorithm: Any) -> None:
+    """A histogram; the window ends where a third item of value 0 would be in it."""
+
+    def fill(out: Any, x: int) -> None:
+        out[x % 8] += 1
+
+    def three_zeros(total: Any, old: Any) -> bool:
+        return bool(total[0] - old[0] >= 2)
+
+    monoid = Monoid.vector("histogram", np.zeros(8, np.int64), fill, lambda a, b: a + b)
+    xs = [Random(i).randrange(64) for i in range(500)]
+    window = algorithm(monoid, three_zeros, compiled=True)
+    items: list[int] = []
+    for x, answer in zip(xs, window.slide(np.array(xs)), strict=True):
+        items = enforce(monoid, three_zeros, [*items, x])
+        assert answer.tolist() == recalculated(monoid, items).tolist()
+    assert len(window) == len(items)
+    window.check()
+
+
 def test_the_running_example() -> None:
     """Section 3.2: [2, 2, 3, 3] and then 4 is [3, 3, 4]; the maximum was 3 and is 4."""
     window = swag.AMTA(CASES[0].make(), CASES[0].policy, compiled=False)

@@ -164,6 +164,7 @@ def results(q: Any, f: int, e: int) -> At:
     return At(f, e, h, m, s, front, back)
 
 
+@outlined
 def bulk(q: Any, at: At, k: int) -> At:
     """Section 4.2.4: evict a few items one by one, more of them at once."""
     if k > at.h + 1:
@@ -180,6 +181,7 @@ def enforced(q: Any, at: At, v: Partial) -> At:
     return at if k == 0 else bulk(q, at, k)
 
 
+@outlined
 def search(q: Any, at: At) -> int:
     """How many of the oldest items to evict.
 

@@ -23,6 +23,7 @@ from sash.kernel.words import (
     combine,
     hold,
     one,
+    outlined,
     policy,
     put,
 )
@@ -105,6 +106,7 @@ def evict(q: Any, at: At) -> At:
     return bulk(q, at, 1)
 
 
+@outlined
 def bulk(q: Any, at: At, k: int) -> At:
     """Remove the k oldest items, then set the oldest node of each level anew."""
     f, e, h = at.f + k, at.e, at.h
@@ -124,6 +126,7 @@ def enforced(q: Any, at: At, v: Partial) -> At:
     return at if k == 0 else bulk(q, at, k)
 
 
+@outlined
 def search(q: Any, at: At) -> int:
     """Algorithm 2: how many of the oldest items to evict, from the root to a leaf.
 
