@@ -6,6 +6,7 @@ sf.max("amount").over("24 hours")
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from typing import Any
 
@@ -49,14 +50,16 @@ def _total(kinds: list[pa.DataType]) -> pa.DataType:
     """The type of a sum, as Spark has it."""
     kind = kinds[0]
     if pa.types.is_decimal(kind):
-        return pa.decimal128(min(38, kind.precision + 10), kind.scale)
+        return pa.decimal128(builtins.min(38, kind.precision + 10), kind.scale)
     return pa.float64() if pa.types.is_floating(kind) else pa.int64()
 
 
 def _average(kinds: list[pa.DataType]) -> pa.DataType:
     kind = kinds[0]
     if pa.types.is_decimal(kind):
-        return pa.decimal128(min(38, kind.precision + 4), min(38, kind.scale + 4))
+        return pa.decimal128(
+            builtins.min(38, kind.precision + 4), builtins.min(38, kind.scale + 4)
+        )
     return pa.float64()
 
 
@@ -215,7 +218,7 @@ def count_distinct(column: str) -> Aggregation:
 def approx_count_distinct(column: str, p: int = 12) -> Aggregation:
     """About how many distinct values, by HyperLogLog with 2**p registers."""
     return Aggregation(
-        "approx_count_distinct", (column,), m.HyperLogLog(p), result=_always(pa.float64())
+        "approx_count_distinct", (column,), m.HyperLogLog(p), result=_always(pa.int64())
     )
 
 
