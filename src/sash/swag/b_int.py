@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sash.kernel.words import FIRST_FREE, Partial, Partials, combine, get, hold, one, outlined, put
+from sash.kernel.words import FIRST_FREE, Partial, Partials, combine, get, hold, one, put
 from sash.swag.heap import Heap, log2, zeros
 from sash.swag.window import InOrder, agree
 
@@ -50,7 +50,7 @@ def size(at: At) -> int:
 
 def cell(ring: int, i: int) -> int:
     """The cell of base interval i, in the level whose ring has `ring` cells."""
-    return ring + (i & (ring - 1))
+    return ring | (i & (ring - 1))
 
 
 def insert(q: Any, at: At, v: Partial) -> At:
@@ -98,7 +98,6 @@ def longest(at: At, lo: int) -> int:
     return (lo | at.capacity) & -(lo | at.capacity)
 
 
-@outlined
 def resize(q: Any, at: At, capacity: int) -> At:
     """Move every level to a ring of another size, without a combine.
 

@@ -35,7 +35,6 @@ from sash.kernel.words import (
     item,
     lift,
     one,
-    outlined,
     put,
 )
 from sash.monoids.monoid import as_monoid
@@ -68,10 +67,10 @@ def new(q: Any, n: int) -> None:
 
 def renew(q: Any, v: int) -> None:
     """Restore invariant (4.1) at node v."""
-    put(q.part, v, combine(get(q.part, 2 * v), get(q.part, 2 * v + 1)))
+    left, right = 2 * v, 2 * v + 1
+    put(q.part, v, combine(get(q.part, left), get(q.part, right)))
 
 
-@outlined
 def update(q: Any, pairs: int) -> None:
     """Algorithm 2, lines 3 to 9: level by level, renew the parents of what changed.
 

@@ -55,6 +55,7 @@ class Heap(Arena):
     def enlarge(self, rows: int) -> bool:
         """Have at least `rows` rows; whether that was needed."""
         lists = {name: self.columns[name] for name in self._lists}
+        self.columns.update({name: np.zeros(0, np.int64) for name in lists})
         enlarged = super().enlarge(rows)
         self.columns.update(lists)
         return enlarged
@@ -69,9 +70,9 @@ class Heap(Arena):
 
     def set_work(self, leaves: np.ndarray) -> int:
         """Let W hold these leaves, which are sorted; how many pairs it has now."""
-        starts = np.flatnonzero(np.diff(leaves, prepend=-1) > 1)
-        ends = np.append(starts[1:], len(leaves)) - 1
-        pairs = np.stack([leaves[starts], leaves[ends]], axis=1).astype(np.int64)
+        lo = leaves[np.diff(leaves, prepend=-1) != 1]
+        hi = leaves[np.diff(leaves, append=-1) != 1]
+        pairs = np.stack([lo, hi], axis=1)
         if pairs.size > len(self.columns["work"]):
             self.columns["work"] = np.zeros(pairs.size, np.int64)
         self.columns["work"][: pairs.size] = pairs.ravel()

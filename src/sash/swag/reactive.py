@@ -30,7 +30,6 @@ from sash.kernel.words import (
     get,
     hold,
     one,
-    outlined,
     put,
 )
 from sash.swag.flat_fat import PLACES, aggregate, prefix, suffix, update, update_one, update_two
@@ -73,7 +72,7 @@ def size(at: At) -> int:
 
 def leaf(capacity: int, i: int) -> int:
     """The leaf of the item of index i."""
-    return capacity + (i & (capacity - 1))
+    return capacity | (i & (capacity - 1))
 
 
 def insert(q: Any, at: At, v: Partial) -> At:
@@ -95,13 +94,12 @@ def tidy(q: Any, at: At) -> At:
     while holes > 0 and q.hole[f & (at.capacity - 1)] != 0:
         q.hole[f & (at.capacity - 1)] = 0
         f, holes = f + 1, holes - 1
-    at = At(f, at.e, at.capacity, holes)
-    if 4 * size(at) < at.capacity and at.capacity > LEAST:
-        at = resize(q, at, at.capacity // 2)
-    return at
+    at, capacity = At(f, at.e, at.capacity, holes), at.capacity
+    while 4 * size(at) < capacity and capacity > LEAST:  # more than once if many left at once
+        capacity //= 2
+    return at if capacity == at.capacity else resize(q, at, capacity)
 
 
-@outlined
 def make_room(q: Any, at: At) -> At:
     """The buffer is full: compact it if a quarter of it is holes, else double it."""
     if 4 * size(at) <= 3 * at.capacity:
@@ -109,7 +107,6 @@ def make_room(q: Any, at: At) -> At:
     return resize(q, at, 2 * at.capacity)
 
 
-@outlined
 def resize(q: Any, at: At, capacity: int) -> At:
     """Copy the items to a FlatFAT of another capacity, whose nodes are all to be renewed.
 
@@ -127,7 +124,6 @@ def resize(q: Any, at: At, capacity: int) -> At:
     return At(at.f, e, capacity, 0)
 
 
-@outlined
 def compact(q: Any, at: At) -> At:
     """Shift items left over the holes; from the first hole on, all is to be renewed."""
     e = at.f
@@ -171,7 +167,6 @@ def trigger(q: Any, at: At) -> None:
         update_all(q, at, left, came)
 
 
-@outlined
 def update_all(q: Any, at: At, left: int, came: int) -> None:
     """Mark slots left..f as empty; update FlatFAT with them and with slots came..e."""
     for i in range(left, at.f):
@@ -262,11 +257,11 @@ class Reactive(InOrder):
             self._require(agree(part[v], both), f"node {v} is its children combined")
 
     def _trigger(self) -> None:
-        """Trigger, compiled where much has changed."""
+        """Trigger, compiled where much has changed and other batches run compiled too."""
         at, (f, e) = self._at, self._room.columns["seen"].tolist()
         changes = at.f - max(f, at.e - at.capacity) + at.e - max(e, at.f)
-        compile_it = changes > PLAIN and self._layout is not None
-        kernel = self._kernel(trigger_now, ()) if compile_it else None
+        in_batches = any(self._kernels.values())
+        kernel = self._kernel(trigger_now, ()) if in_batches and changes > PLAIN else None
         if kernel is None:
             self._plain(trigger)(self._q, at)
         else:
