@@ -57,15 +57,15 @@ def _total(kinds: list[pa.DataType]) -> pa.DataType:
 def _average(kinds: list[pa.DataType]) -> pa.DataType:
     kind = kinds[0]
     if pa.types.is_decimal(kind):
-        return pa.decimal128(
-            builtins.min(38, kind.precision + 4), builtins.min(38, kind.scale + 4)
-        )
+        return pa.decimal128(builtins.min(38, kind.precision + 4), builtins.min(38, kind.scale + 4))
     return pa.float64()
 
 
-def _of_numbers(
-    name: str, column: str, monoid: m.Monoid, result: Any = _always(pa.float64())
-) -> Aggregation:
+def _double(kinds: list[pa.DataType]) -> pa.DataType:
+    return pa.float64()
+
+
+def _of_numbers(name: str, column: str, monoid: m.Monoid, result: Any = _double) -> Aggregation:
     return Aggregation(
         name, (column,), monoid, result=result, accepts=is_number, takes="a column of numbers"
     )

@@ -10,41 +10,98 @@ import pyarrow as pa
 from sash import functions as sf
 from sash.engine.definition import Aggregation, Query
 from sash.engine.table import aggregate
+from sash.windows import Frame, Range, Sliding, sliding
+from sash.windows.frames import length
 
 
 class Windowed:
     """A table, its keys and its time: `.agg(name=sf.max("x").over("1 hour"))`."""
 
-    def __init__(self, data: Any, by: Sequence[str], time: str, options: dict[str, Any]) -> None:
-        self._data, self._by, self._time, self._options = data, tuple(by), time, options
+    def __init__(
+        self,
+        data: Any,
+        by: Sequence[str],
+        time: str,
+        options: dict[str, Any],
+        slide: Any = None,
+    ) -> None:
+        self._data, self._by, self._time = data, tuple(by), time
+        self._options, self._slide = options, slide
+
+    def every(self, slide: Any) -> Windowed:
+        """One row a key and window, the windows a `slide` apart, as Spark's window() gives.
+
+        Windows are [window_start, window_end) of the size that `.over(...)` gives, edges
+        at whole slides since 1970; a key has those that have rows of it.
+        """
+        return Windowed(self._data, self._by, self._time, self._options, slide)
 
     def agg(self, **aggregations: Aggregation) -> Any:
-        """The table with one column more for each aggregation, of the same kind as it came."""
+        """The table with one column more for each aggregation, of the same kind as it came.
+
+        After `every`: one row a key and window, with window_start and window_end.
+        """
+        query = self.query(**aggregations)
+        if _kind(self._data) == "pyspark":
+            from sash.spark.batch import aggregate as on_spark
+
+            return on_spark(self._data, query, **self._options)
+        if self._options:
+            unknown = ", ".join(self._options)
+            raise TypeError(f"windowed: {unknown}: only for Spark DataFrames")
+        return _in_process(self._data, query)
+
+    def query(self, **aggregations: Aggregation) -> Query:
+        """What `agg` would run."""
         if not aggregations:
             raise TypeError('agg needs at least one aggregation: n=sf.count().over("1 hour"), say')
         for name, a in aggregations.items():
             if not isinstance(a, Aggregation):
                 raise TypeError(f'{name}: expected sf.max("x").over(…) or the like, not {a!r}')
-        return self._run(Query(self._by, self._time, aggregations))
+        every = None if self._slide is None else _every(self._slide, aggregations)
+        return Query(self._by, self._time, aggregations, every=every)
 
-    def _run(self, query: Query) -> Any:
-        kind = type(self._data).__module__.partition(".")[0]
-        if kind == "pyspark":
-            from sash.spark.batch import aggregate as on_spark
+    def __repr__(self) -> str:
+        keys = f" by {', '.join(self._by)}" if self._by else ""
+        slide = f", one row every {self._slide}" if self._slide is not None else ""
+        return (
+            f"<sash.windowed over a {_kind(self._data)} table{keys}, time {self._time}{slide}: "
+            'add .agg(name=sf.max("column").over("1 hour"))>'
+        )
 
-            return on_spark(self._data, query, **self._options)
-        return _in_process(self._data, query)
+
+def _every(slide: Any, aggregations: dict[str, Aggregation]) -> Sliding:
+    """The windows of a call with `every`: one size for all."""
+    sizes = {name: a.frame for name, a in aggregations.items()}
+    first, frame = next(iter(sizes.items()))
+    for name, other in sizes.items():
+        if other != frame:
+            raise ValueError(
+                f"every: {first} is over {frame}, {name} over {other}; one call, one size"
+            )
+    return sliding(_size(first, frame), slide)
+
+
+def _size(name: str, frame: Frame | None) -> Any:
+    if not isinstance(frame, Range) or frame.preceding is None or frame.following is None:
+        raise ValueError(f'{name}: with every, .over(…) takes a duration, as in .over("1 hour")')
+    if frame.closed != "both" or length(frame.following):
+        raise ValueError(f"{name}: with every, windows are [start, end); give their size alone")
+    return frame.preceding
+
+
+def _kind(data: Any) -> str:
+    return type(data).__module__.partition(".")[0]
 
 
 def _in_process(data: Any, query: Query) -> Any:
-    kind = type(data).__module__.partition(".")[0]
     if isinstance(data, pa.Table):
         return aggregate(query, data)
-    if kind == "polars":
+    if _kind(data) == "polars" and hasattr(data, "to_arrow"):
         import polars
 
         return polars.from_arrow(aggregate(query, data.to_arrow()))
-    if kind == "pandas":
+    if _kind(data) == "pandas" and hasattr(data, "columns"):
         return _pandas(data, query)
     raise TypeError(
         f"windowed takes a Spark, pandas or polars DataFrame or a pyarrow Table, not {type(data)!r}"
@@ -53,9 +110,11 @@ def _in_process(data: Any, query: Query) -> Any:
 
 def _pandas(data: Any, query: Query) -> Any:
     needed = [name for name in query.columns() if name in data.columns]
-    table = pa.Table.from_pandas(data[needed], preserve_index=False)
-    found = aggregate(query, table).select(list(query.aggregations)).to_pandas()
-    return data.assign(**{name: found[name].to_numpy() for name in query.aggregations})
+    found = aggregate(query, pa.Table.from_pandas(data[needed], preserve_index=False))
+    if query.every is not None:
+        return found.to_pandas()
+    answers = found.select(list(query.aggregations)).to_pandas()
+    return data.assign(**{name: answers[name].to_numpy() for name in query.aggregations})
 
 
 def windowed(data: Any, by: str | Sequence[str] = (), *, time: str, **options: Any) -> Windowed:
@@ -90,9 +149,8 @@ def features(
     for column, names in aggregations.items():
         for name in names:
             if name not in sf.__all__:
-                raise ValueError(
-                    f"{column}: no aggregation {name!r}; there are {', '.join(sf.__all__)}"
-                )
+                known = ", ".join(sf.__all__)
+                raise ValueError(f"{column}: no aggregation {name!r}; there are {known}")
             for window in windows:
                 found[f"{column}_{name}_{window}"] = getattr(sf, name)(column).over(window)
     return windowed(data, by, time=time).agg(**found)

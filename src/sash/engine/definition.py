@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from sash.engine.columns import number_type
 from sash.monoids.monoid import Monoid
 from sash.windows import Frame, as_frame
-from sash.windows.frames import Delta, Policy, Until
+from sash.windows.frames import Delta, Policy, Sliding, Until
 
 ResultType = Callable[[list[pa.DataType]], pa.DataType | None]
 """The type of an aggregation's answers, from its columns' types; None: as they come."""
@@ -37,7 +37,12 @@ class Aggregation:
 
     def over(self, frame: Any, closed: Any = None) -> Aggregation:
         """The aggregation over a frame: a duration such as "24 hours", `sash.rows(50)`, …"""
-        return replace(self, frame=frame_of(frame, closed))
+        given = frame_of(frame, closed)
+        if isinstance(given, Until) and given.column is None:  # of what is aggregated
+            if not self.columns:
+                raise TypeError(f"{self}: until needs a column: sash.until(predicate, column)")
+            given = replace(given, column=self.columns[0])
+        return replace(self, frame=given)
 
     def __str__(self) -> str:
         return f"{self.name}({', '.join(self.columns)})"
@@ -50,6 +55,9 @@ def frame_of(frame: Any, closed: Any = None) -> Any:
     return as_frame(frame) if closed is None else as_frame(frame, closed=closed)
 
 
+WINDOW = ("window_start", "window_end")
+
+
 @dataclass(frozen=True)
 class Query:
     """All of a call: keys, time, order, and the aggregations by the name of their column."""
@@ -58,6 +66,7 @@ class Query:
     time: str
     aggregations: dict[str, Aggregation]
     descending: bool = False
+    every: Sliding | None = None  # one answer a key and window of these, instead of one a row
 
     def columns(self) -> list[str]:
         """The input columns that are needed, each once."""
@@ -72,8 +81,8 @@ class Query:
             known(name, schema)
         check_time(self.time, schema.field(self.time).type)
         for out, a in self.aggregations.items():
-            if out in schema.names:
-                raise ValueError(f"{out}: the input has a column of that name; choose another")
+            if out in (schema.names if self.every is None else WINDOW + self.by):
+                raise ValueError(f"{out}: there is a column of that name already; choose another")
             self._check_one(out, a, schema)
 
     def _check_one(self, out: str, a: Aggregation, schema: pa.Schema) -> None:
@@ -131,11 +140,11 @@ def check_frame(out: str, frame: Frame, time: str, schema: pa.Schema) -> None:
             raise TypeError(
                 f"{out}: delta takes a number or a time, but {name} is {schema.field(name).type}"
             )
-        if isinstance(frame, Until) and frame.predicate is None:
-            if not pa.types.is_boolean(schema.field(name).type):
-                raise TypeError(
-                    f"{out}: until takes a boolean column, but {name} is {schema.field(name).type}"
-                )
+        is_boolean = pa.types.is_boolean(schema.field(name).type)
+        if isinstance(frame, Until) and frame.predicate is None and not is_boolean:
+            raise TypeError(
+                f"{out}: until takes a boolean column, but {name} is {schema.field(name).type}"
+            )
     if isinstance(frame, Policy) and frame.of is not None and not isinstance(frame.of, Monoid):
         raise TypeError(f"{out}: the policy's `of` must be a monoid, not {frame.of!r}")
 
@@ -151,6 +160,13 @@ def unit_of(kind: pa.DataType) -> int | None:
     return None
 
 
-def names_of(aggregations: Iterable[Aggregation]) -> list[str]:
-    """The aggregations' own names, for messages."""
-    return [str(a) for a in aggregations]
+def output_schema(query: Query, schema: pa.Schema) -> pa.Schema:
+    """The columns that come out; an answer's type that is not known beforehand is null."""
+    answers = [
+        pa.field(out, query.result_type(out, schema) or pa.null()) for out in query.aggregations
+    ]
+    if query.every is None:
+        return pa.schema([*schema, *answers])
+    time = schema.field(query.time).type
+    keys = [schema.field(name) for name in query.by]
+    return pa.schema([*keys, *(pa.field(name, time) for name in WINDOW), *answers])

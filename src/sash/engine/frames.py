@@ -33,44 +33,48 @@ class Pass(NamedTuple):
     driver: Callable[..., Any]
     before: Any
     after: Any
-    kind: int
     offset: Any = 0
+    kind: int = 0
+
+
+def steps_of(bound: Bound | None, unit: int | None) -> Any:
+    """A bound in the time column's own steps, `unit` nanoseconds each; as it is for numbers."""
+    if bound is None:
+        return 0
+    size = length(bound)
+    if not isinstance(bound, Duration) or not unit:
+        return size
+    if size % unit:
+        raise ValueError(f"{bound} is finer than the time column's unit of {unit} ns")
+    return size // unit
 
 
 def as_pass(frame: Frame, unit: int | None) -> Pass:
-    """How to find a frame's bounds; `unit`: nanoseconds of one step of the time, if it is a time."""
+    """How to find a frame's bounds, in steps of `unit` nanoseconds if the time is a time."""
 
     def steps(bound: Bound | None) -> Any:
-        if bound is None:
-            return 0
-        size = length(bound)
-        if not isinstance(bound, Duration) or not unit:
-            return size
-        if size % unit:
-            raise ValueError(f"{bound} is finer than the time column's unit of {unit} ns")
-        return size // unit
+        return steps_of(bound, unit)
 
     if isinstance(frame, Rows):
         kind = passes.BOUNDED_BELOW * (frame.preceding is not None)
         kind |= passes.BOUNDED_ABOVE * (frame.following is not None)
-        return Pass(passes.rows, frame.preceding or 0, frame.following or 0, kind)
+        return Pass(passes.rows, frame.preceding or 0, frame.following or 0, kind=kind)
     if isinstance(frame, Lifetime):
         kind = passes.BOUNDED_ABOVE | passes.WITH_UPPER
-        return Pass(passes.times, 0, 0, kind)
+        return Pass(passes.times, 0, 0, kind=kind)
     if isinstance(frame, Range):
         kind = passes.BOUNDED_BELOW * (frame.preceding is not None)
         kind |= passes.BOUNDED_ABOVE * (frame.following is not None) | _closed(frame.closed)
-        return Pass(passes.times, steps(frame.preceding), steps(frame.following), kind)
+        return Pass(passes.times, steps(frame.preceding), steps(frame.following), kind=kind)
     if isinstance(frame, Session):
-        return Pass(passes.sessions, steps(frame.gap), 0, 0)
+        return Pass(passes.sessions, steps(frame.gap), 0)
     if isinstance(frame, Sliding):
-        kind = _closed(frame.closed)
-        sizes = steps(frame.size), steps(frame.slide)
-        return Pass(passes.slides, *sizes, kind, steps(frame.offset))
+        lengths = (steps(b) for b in (frame.size, frame.slide, frame.offset))
+        return Pass(passes.slides, *lengths, kind=_closed(frame.closed))
     if isinstance(frame, Delta):
-        return Pass(passes.deltas, length(frame.d), 0, 0)
+        return Pass(passes.deltas, steps(frame.d), 0)
     if isinstance(frame, Until):
-        return Pass(passes.untils, 0, 0, 0)
+        return Pass(passes.untils, 0, 0)
     raise TypeError(f"{frame} has no bounds before its rows are combined")
 
 
@@ -88,7 +92,7 @@ class Finder:
         kind = np.dtype(np.int64) if isinstance(frame, Rows | Until) else dtype
         reach = (self._pass.before, self._pass.after, self._pass.offset)
         self._at = passes.At(0, 0, *(kind.type(r) for r in reach))
-        self._run = compiled(self._pass.driver, _target(kind)).run
+        self._run = compiled(self._pass.driver, time_target(kind, passes.At, passes.Store)).run
 
     def find(
         self, time: Tape, keys: np.ndarray, ends: np.ndarray | None, begin: int, end: int, stop: int
@@ -107,15 +111,20 @@ class Finder:
         self._at = self._run(memory, self._at, begin, end, stop, len(keys), self._pass.kind)
         return lo, hi
 
+    @property
+    def reach(self) -> Pass:
+        """How far the frame reaches."""
+        return self._pass
+
     def begin_at(self, row: int) -> None:
         """Begin with the key whose first row is `row`."""
         self._at = self._at._replace(lo=row, hi=row)
 
 
-def _target(dtype: np.dtype) -> Target:
-    zero = dtype.type(0).item()
-    times = Monoid("times", zero, same, max, dtype=dtype)
-    return Target(times, Layout(dtype), {}, passes.At, passes.Store)
+def time_target(dtype: np.dtype, cursors: type, store: type) -> Target:
+    """What a pass over times of `dtype` is compiled for: nothing is combined."""
+    times = Monoid("times", dtype.type(0).item(), same, max, dtype=dtype)
+    return Target(times, Layout(dtype), {}, cursors, store)
 
 
 def ready_rows(frame: Frame, reach: Pass, times: np.ndarray, last_key: int, last: bool) -> int:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from sash.engine import stream
 from sash.engine.columns import changes, one_array
-from sash.engine.definition import Query
-from sash.engine.stream import Stream
+from sash.engine.definition import Query, output_schema
 
 BLOCK = 1 << 16
 """Rows that are worked on at a time: what they need stays in the processor's cache."""
@@ -29,6 +29,8 @@ def aggregate(query: Query, table: pa.Table, threads: int | None = None) -> pa.T
     if order is not None:
         needed = needed.take(order)
     answers = run_parts(query, needed, threads or os.cpu_count() or 1)
+    if query.every is not None:
+        return answers
     if order is not None:
         back = np.empty(len(order), np.int64)
         back[order] = np.arange(len(order))
@@ -88,7 +90,7 @@ def split(query: Query, table: pa.Table, parts: int) -> list[Callable[[], pa.Tab
     edges = part_edges(query, table, parts)
     return [
         lambda begin=begin, end=end: run(query, table.slice(begin, end - begin))
-        for begin, end in zip(edges[:-1], edges[1:], strict=True)
+        for begin, end in itertools.pairwise(edges)
     ]
 
 
@@ -99,26 +101,15 @@ def part_edges(query: Query, table: pa.Table, parts: int) -> list[int]:
         return [0, n]
     begins = 1 + np.flatnonzero(changes([one_array(table.column(name)) for name in query.by]))
     wanted = [n * k // parts for k in range(1, parts)]
-    cuts = {
-        int(begins[np.searchsorted(begins, w)]) for w in wanted if len(begins) and w <= begins[-1]
-    }
+    last = begins[-1] if len(begins) else -1
+    cuts = {int(begins[np.searchsorted(begins, w)]) for w in wanted if w <= last}
     return [0, *sorted(cuts), n]
 
 
 def run(query: Query, table: pa.Table) -> pa.Table:
     """A sorted table's answers, block by block."""
-    stream = Stream(query, table.schema)
-    names = list(query.aggregations)
-    found = []
-    for batch in table.to_batches(max_chunksize=BLOCK):
-        found += [b.select(names) for b in stream.feed(batch)]
-    found += [b.select(names) for b in stream.finish()]
-    if found:
-        return pa.Table.from_batches(found)
-    types = [query.result_type(name, table.schema) or pa.null() for name in names]
-    return pa.table([pa.array([], kind) for kind in types], names)
-
-
-def nulls_in(column: pa.Array) -> int:
-    """How many nulls a column has."""
-    return int(pc.sum(pc.is_null(column)).as_py() or 0)
+    batches = stream.run(query, table.schema, table.to_batches(max_chunksize=BLOCK))
+    schema = output_schema(query, table.schema)
+    names = schema.names if query.every is not None else list(query.aggregations)
+    found = [batch.select(names) for batch in batches]
+    return pa.Table.from_batches(found) if found else schema.empty_table().select(names)

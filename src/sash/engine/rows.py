@@ -1,0 +1,93 @@
+"""Rows: what every way of running shares: rows numbered through all batches, keys and times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sash.engine.columns import changes, number_type, numbers, one_array
+from sash.engine.definition import Query, unit_of
+from sash.engine.tape import Tape
+from sash.engine.workers import worker
+
+
+class Rows:
+    """The rows of a query as they come, sorted by key and time: their times, keys and workers."""
+
+    def __init__(self, query: Query, schema: pa.Schema) -> None:
+        query.check(schema)
+        self.query, self.schema = query, schema
+        self.count = 0  # rows that came
+        kind = schema.field(query.time).type
+        number = number_type(kind)
+        is_float = number is not None and number.kind == "f"
+        self.dtype = np.dtype(np.float64 if is_float else np.int64)
+        self.unit = unit_of(kind)
+        self.time = Tape(self.dtype)
+        self.keys = np.zeros(0, np.int64)  # the first row of each key that is not done
+        self._last_key: list[pa.Array] | None = None
+        self.workers = {out: self._worker(out) for out in query.aggregations}
+
+    def _worker(self, out: str) -> Any:
+        a = self.query.aggregations[out]
+        kinds = [self.schema.field(name).type for name in a.columns]
+        return worker(a, kinds, self.query.result_type(out, self.schema))
+
+    def take(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
+        """Take a batch's rows; give the columns that are needed."""
+        columns = {name: one_array(batch.column(name)) for name in self.query.columns()}
+        times = self._times(columns[self.query.time])
+        starts = self._starts([columns[name] for name in self.query.by], batch.num_rows)
+        self._check_order(times, starts)
+        self.time.add(times)
+        self.keys = np.concatenate([self.keys, self.count + starts])
+        for out, a in self.query.aggregations.items():
+            self.workers[out].take([columns[name] for name in a.columns])
+        self.count += batch.num_rows
+        return columns
+
+    def keys_from(self, row: int) -> np.ndarray:
+        """The first row of each key, from that of `row` on."""
+        return self.keys[max(0, int(np.searchsorted(self.keys, row, "right")) - 1) :]
+
+    def _times(self, column: pa.Array) -> np.ndarray:
+        name = self.query.time
+        if column.null_count:
+            raise ValueError(
+                f"the time column {name!r} has {column.null_count} null(s): drop those rows, or "
+                "give them a time"
+            )
+        times = numbers(column).astype(self.dtype, copy=False)
+        if times.dtype.kind == "f" and np.isnan(times).any():
+            raise ValueError(f"the time column {name!r} has NaN: drop those rows")
+        return -times if self.query.descending else times
+
+    def _starts(self, keys: list[pa.Array], n: int) -> np.ndarray:
+        """Which rows of a batch begin a key."""
+        begins = np.zeros(n, np.bool_)
+        begins[1:] = changes(keys) if keys else False
+        last = self._last_key
+        begins[0] = last is None or any(
+            not _alike(a, b) for a, b in zip(last, (k.slice(0, 1) for k in keys), strict=True)
+        )
+        self._last_key = [key.slice(n - 1, 1) for key in keys]
+        return np.flatnonzero(begins)
+
+    def _check_order(self, times: np.ndarray, starts: np.ndarray) -> None:
+        back = np.flatnonzero(times[1:] < times[:-1]) + 1
+        wrong = np.setdiff1d(back, starts)
+        before = self.time.values[-1:]
+        if (len(starts) == 0 or starts[0] != 0) and len(before) and times[0] < before[0]:
+            wrong = np.append(0, wrong)
+        if len(wrong):
+            raise ValueError(
+                f"rows are not sorted by {', '.join((*self.query.by, self.query.time))}: row "
+                f"{self.count + int(wrong[0])} is earlier than the one before it"
+            )
+
+
+def _alike(a: pa.Array, b: pa.Array) -> bool:
+    x, y = a[0].as_py(), b[0].as_py()
+    return bool(x == y or (x != x and y != y))

@@ -1,0 +1,142 @@
+"""Slides: one answer a key and window, as Spark's window() gives, without copying a row.
+
+Windows are [start, start + size), one every slide, for each key those that have rows.
+Both ends of a window only move on, so a first-in-first-out window follows them: each
+row goes in once and comes out once, in however many windows it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from sash.engine.bounds import advance, stop_of
+from sash.engine.columns import answers_as
+from sash.engine.definition import Query
+from sash.engine.frames import Pass, steps_of, time_target
+from sash.engine.rows import Rows
+from sash.engine.workers import Shelf
+from sash.kernel.compiled import compiled
+from sash.kernel.words import Int64, Partial, Partials, attach, get
+
+ROOM = 1 << 16
+"""Windows that are answered at a time."""
+
+
+class Store(NamedTuple):
+    """What a pass reads and writes."""
+
+    time: Partials
+    keys: Int64
+    lo: Int64
+    hi: Int64
+    number: Int64  # of a window: it starts at offset + number * slide
+    held: int
+
+
+class At(NamedTuple):
+    """The next window: of which key, its number, and its rows so far."""
+
+    key: int
+    number: int
+    lo: int
+    hi: int
+    size: Partial
+    slide: Partial
+    offset: Partial
+
+
+FIRST = -(1 << 62)
+
+
+def windows(memory: Any, at: At, available: int, keys: int, last: int, room: int) -> Any:
+    """The bounds of the next windows that are complete, at most `room`; and how many."""
+    q = attach(memory)
+    key, number, lo, hi, size, slide, offset = at
+    n = 0
+    while key < keys:
+        first, stop = q.keys[key], stop_of(q, key, keys, available)
+        goes_on = key + 1 == keys and not last
+        lo, hi = max(lo, first), max(hi, first)
+        while lo < stop:
+            first_with = int((get(q.time, lo) - offset - size) // slide) + 1
+            number = max(number, first_with)
+            start = offset + number * slide
+            if n == room or (goes_on and get(q.time, stop - 1) < start + size):
+                return At(key, number, lo, hi, size, slide, offset), n
+            hi = advance(q, hi, stop, start + size, False)
+            q.lo[n], q.hi[n], q.number[n] = lo, hi, number
+            n += 1
+            number += 1
+            lo = advance(q, lo, stop, start + slide, False)
+        if goes_on:
+            break
+        key += 1
+        number = FIRST
+    return At(key, number, lo, hi, size, slide, offset), n
+
+
+class Slides:
+    """A query with `every` at work over a stream of batches: an answer a key and window."""
+
+    def __init__(self, query: Query, schema: pa.Schema) -> None:
+        assert query.every is not None
+        self.query = query
+        self._rows = Rows(query, schema)
+        self._shelves = {name: Shelf(schema.field(name).type) for name in query.by}
+        self._kind = schema.field(query.time).type
+        every = query.every
+        lengths = (steps_of(b, self._rows.unit) for b in (every.size, every.slide, every.offset))
+        self._pass = Pass(windows, *lengths)
+        scalars = (self._rows.dtype.type(x) for x in self._pass[1:4])
+        self._at = At(0, FIRST, 0, 0, *scalars)
+        self._run = compiled(windows, time_target(self._rows.dtype, At, Store)).run
+
+    def feed(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """Take a batch; give the windows that are complete."""
+        if batch.num_rows:
+            columns = self._rows.take(batch)
+            for name, shelf in self._shelves.items():
+                shelf.add(columns[name])
+            yield from self._give(last=False)
+
+    def finish(self) -> Iterator[pa.RecordBatch]:
+        """No more rows come: give the rest."""
+        yield from self._give(last=True)
+
+    def _give(self, last: bool) -> Iterator[pa.RecordBatch]:
+        found = True
+        while found:
+            lo, hi, number = (np.empty(ROOM, np.int64) for _ in range(3))
+            rows = self._rows
+            memory = (
+                rows.time.address, -1, rows.keys.ctypes.data, 0, lo.ctypes.data, 0,
+                hi.ctypes.data, 0, number.ctypes.data, 0, 0,
+            )  # fmt: skip
+            self._at, n = self._run(memory, self._at, rows.count, len(rows.keys), last, ROOM)
+            found = n == ROOM
+            if n:
+                yield self._batch(lo[:n], hi[:n], number[:n])
+            self._forget()
+
+    def _batch(self, lo: np.ndarray, hi: np.ndarray, number: np.ndarray) -> pa.RecordBatch:
+        none = np.zeros(len(lo), np.bool_)
+        starts = self._at.offset + number * self._at.slide
+        columns = [shelf.at(lo, none) for shelf in self._shelves.values()]
+        columns += [answers_as(s, None, self._kind) for s in (starts, starts + self._at.size)]
+        columns += [self._rows.workers[out].answer(lo, hi) for out in self.query.aggregations]
+        names = [*self.query.by, "window_start", "window_end", *self.query.aggregations]
+        return pa.RecordBatch.from_arrays(columns, names=names)
+
+    def _forget(self) -> None:
+        rows, at = self._rows, self._at
+        rows.time.forget(min(at.lo, rows.count - 1))
+        rows.keys = rows.keys[at.key :].copy()
+        self._at = at._replace(key=0)
+        for worker in rows.workers.values():
+            worker.forget(at.lo)
+        for shelf in self._shelves.values():
+            shelf.forget(at.lo)
