@@ -7,7 +7,7 @@ time column (nanoseconds, if sizes are durations), for queries by time. A query
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from sash.monoids.monoid import Monoid, as_monoid
@@ -17,24 +17,22 @@ from sash.windows.frames import Closed
 
 
 @dataclass(frozen=True)
-class Query:
-    """A monoid over windows of `size` ticks, one every `slide` ticks.
+class Periodic:
+    """Windows of `size` ticks, one every `slide` ticks.
 
     By time a window is [start, start + size), starts at offset + k * slide, as Spark's
     window(); `closed` as in pandas. By count a query fires after every `slide` rows and
     answers for the last `size` of them, or for all while there are fewer.
     """
 
-    monoid: Monoid
     size: int
     slide: int
     by: Literal["count", "time"] = "count"
     offset: int = 0
     closed: Closed = "left"
-    name: str = ""
+    in_ns: bool = False  # whether ticks are nanoseconds, for texts
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "monoid", as_monoid(self.monoid))
         if self.by not in ("count", "time"):
             raise ValueError(f"by must be 'count' or 'time', not {self.by!r}")
         if self.closed not in get_args(Closed):
@@ -47,7 +45,8 @@ class Query:
             ticks = getattr(self, name)
             if isinstance(ticks, bool) or not isinstance(ticks, int):
                 raise TypeError(f"{name} must be a whole number of ticks, not {ticks!r}")
-        _positive(size=self.size, slide=self.slide)
+            if ticks < 1 and name != "offset":
+                raise ValueError(f"{name} must be at least 1, not {ticks}")
         if self.slide > self.size:
             raise ValueError(
                 f"slide={self.slide} is larger than size={self.size}: rows between windows "
@@ -63,7 +62,7 @@ class Query:
 
     @property
     def fires(self) -> int:
-        """The query fires at every tick that is this modulo the slide."""
+        """A window fires at every tick that is this modulo the slide."""
         if self.by == "count":
             return 0
         return (self.offset + self.size + self._after) % self.slide
@@ -78,15 +77,26 @@ class Query:
         """By how many ticks the firing comes after the window's end: 1 if that is included."""
         return int(self.closed in ("both", "right"))
 
-    def window(self, fired: Any) -> tuple[Any, Any]:
+    def bounds(self, fired: Any) -> tuple[Any, Any]:
         """The start and the end, as the user knows them, of the window that fired then."""
         end = fired - self._after
         return end - self.size, end
 
     def __str__(self) -> str:
         unit = " rows" if self.by == "count" else ""
-        name = f"{self.name}: " if self.name else ""
-        return f"{name}{self.monoid.name} of {self.size}{unit} every {self.slide}{unit}"
+        return f"{self.size}{unit} every {self.slide}{unit}"
+
+
+@dataclass(frozen=True)
+class Query:
+    """A monoid over periodic windows."""
+
+    monoid: Monoid
+    window: Periodic
+    name: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.name + ': ' if self.name else ''}{self.monoid.name} of {self.window}"
 
 
 def by_count(monoid: Any, size: int, slide: int = 1, name: str = "") -> Query:
@@ -96,7 +106,7 @@ def by_count(monoid: Any, size: int, slide: int = 1, name: str = "") -> Query:
     >>> print(by_count(m.Max(), size=6, slide=2))
     Max of 6 rows every 2 rows
     """
-    return Query(as_monoid(monoid), size, slide, name=name)
+    return Query(as_monoid(monoid), Periodic(size, slide), name)
 
 
 def by_time(
@@ -110,16 +120,15 @@ def by_time(
     """Windows of `size` every `slide`: durations, over times in nanoseconds, or numbers.
 
     >>> from sash import monoids as m
-    >>> by_time(m.Max(), "24 hours", "1 minute").slide
+    >>> by_time(m.Max(), "24 hours", "1 minute").window.slide
     60000000000
     """
-    return of_frame(
-        as_monoid(monoid), sliding(size, size if slide is None else slide, offset, closed), name
-    )
+    frame = sliding(size, size if slide is None else slide, offset, closed)
+    return Query(as_monoid(monoid), of_frame(frame), name)
 
 
-def of_frame(monoid: Monoid, frame: Sliding, name: str = "", tick: int = 1) -> Query:
-    """The query of a Sliding or Tumbling frame; `tick`: nanoseconds of a tick of the times."""
+def of_frame(frame: Sliding, tick: int = 1) -> Periodic:
+    """The windows of a Sliding or Tumbling frame; `tick`: nanoseconds of a tick of the times."""
     ticks = {}
     for argument in ("size", "slide", "offset"):
         length = getattr(frame, argument)
@@ -131,15 +140,5 @@ def of_frame(monoid: Monoid, frame: Sliding, name: str = "", tick: int = 1) -> Q
                 + (f" of {Duration(tick)}" if isinstance(length, Duration) else "")
             )
         ticks[argument] = int(whole)
-    return Query(monoid, by="time", closed=frame.closed, name=name, **ticks)
-
-
-def scaled(query: Query, by: int) -> Query:
-    """The query in ticks that are `by` times as long; all its lengths must be multiples."""
-    return replace(query, size=query.size // by, slide=query.slide // by, offset=query.offset // by)
-
-
-def _positive(**ticks: int) -> None:
-    for name, value in ticks.items():
-        if value < 1:
-            raise ValueError(f"{name} must be at least 1, not {value}")
+    in_ns = tick == 1 and isinstance(frame.size, Duration)
+    return Periodic(by="time", closed=frame.closed, in_ns=in_ns, **ticks)

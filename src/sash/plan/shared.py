@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from sash.plan.query import Query
+from sash.plan.query import Periodic
 from sash.plan.slicing import TECHNIQUES, Slicing, Technique, union
 
 MOST_EDGES = 100_000
@@ -22,10 +22,10 @@ MOST_EDGES = 100_000
 
 
 class Firing(NamedTuple):
-    """At `tick` of the composite slide, `query` is answered from its last `slices`."""
+    """At `tick` of the composite slide, window `which` is answered from its last `slices`."""
 
     tick: int
-    query: int
+    which: int
     slices: int
 
 
@@ -33,24 +33,22 @@ class Firing(NamedTuple):
 class SharedPlan:
     """The slices that a set of queries share, and which queries fire where.
 
-    >>> from sash import monoids as m
-    >>> from sash.plan.query import by_count
-    >>> plan = SharedPlan((by_count(m.Max(), 6, 2), by_count(m.Max(), 8, 4)))
+    >>> plan = SharedPlan((Periodic(6, 2), Periodic(8, 4)))
     >>> plan.composite, plan.slicing.lengths
     (4, (2, 2))
     >>> plan.firings
-    (Firing(tick=2, query=0, slices=3), Firing(tick=4, query=0, slices=3),
-     Firing(tick=4, query=1, slices=4))
+    (Firing(tick=2, which=0, slices=3), Firing(tick=4, which=0, slices=3),
+     Firing(tick=4, which=1, slices=4))
     """
 
-    queries: tuple[Query, ...]
+    windows: tuple[Periodic, ...]
     technique: Technique = "pairs"
 
     def __post_init__(self) -> None:
-        if not self.queries:
-            raise ValueError("queries: a plan needs at least one")
-        if len({query.by for query in self.queries}) > 1:
-            raise ValueError("queries: rows and time can not be sliced together")
+        if not self.windows:
+            raise ValueError("windows: a plan needs at least one")
+        if len({window.by for window in self.windows}) > 1:
+            raise ValueError("windows: rows and time can not be sliced together")
         if self.technique not in TECHNIQUES:
             raise ValueError(
                 f"technique must be one of {', '.join(TECHNIQUES)}, not {self.technique!r}"
@@ -59,7 +57,7 @@ class SharedPlan:
     @cached_property
     def parts(self) -> tuple[Slicing, ...]:
         """The slicing of each query."""
-        return tuple(TECHNIQUES[self.technique](query) for query in self.queries)
+        return tuple(TECHNIQUES[self.technique](window) for window in self.windows)
 
     @cached_property
     def classes(self) -> tuple[tuple[int, int], ...]:
@@ -73,13 +71,13 @@ class SharedPlan:
     @property
     def composite(self) -> int:
         """The composite slide, after which everything repeats."""
-        return math.lcm(*(query.slide for query in self.queries))
+        return math.lcm(*(window.slide for window in self.windows))
 
     @property
     def is_listed(self) -> bool:
         """Whether the composite slide is short enough to be written out."""
         edges = sum(self.composite // period for period, _ in self.classes)
-        fired = sum(self.composite // query.slide for query in self.queries)
+        fired = sum(self.composite // window.slide for window in self.windows)
         return edges + fired <= MOST_EDGES
 
     @cached_property
@@ -100,9 +98,9 @@ class SharedPlan:
         """Which queries fire where in the composite slide, from tick 1 to its end, in order."""
         self._must_be_listed()
         found = [
-            Firing(tick, i, self.slicing.count(tick - query.reach, tick))
-            for i, query in enumerate(self.queries)
-            for tick in range(query.fires or query.slide, self.composite + 1, query.slide)
+            Firing(tick, i, self.slicing.count(tick - window.reach, tick))
+            for i, window in enumerate(self.windows)
+            for tick in range(window.fires or window.slide, self.composite + 1, window.slide)
         ]
         return tuple(sorted(found))
 
@@ -116,16 +114,16 @@ class SharedPlan:
     @property
     def firings_a_tick(self) -> float:
         """How many queries fire at a tick, on average."""
-        return sum(1 / query.slide for query in self.queries)
+        return sum(1 / window.slide for window in self.windows)
 
-    def slices_in(self, query: Query) -> int:
-        """About how many slices a window of `query` has."""
-        return max(1, math.ceil(query.reach * self.slices_a_tick))
+    def slices_in(self, window: Periodic) -> int:
+        """About how many slices `window` has."""
+        return max(1, math.ceil(window.reach * self.slices_a_tick))
 
     @property
-    def window(self) -> int:
+    def longest(self) -> int:
         """The paper's wSize: the slices of the longest window, about."""
-        return max(map(self.slices_in, self.queries))
+        return max(map(self.slices_in, self.windows))
 
     def _must_be_listed(self) -> None:
         if not self.is_listed:
@@ -134,6 +132,6 @@ class SharedPlan:
             )
 
 
-def unshared(queries: Sequence[Query], technique: Technique = "pairs") -> list[SharedPlan]:
-    """A plan for each query alone."""
-    return [SharedPlan((query,), technique) for query in queries]
+def unshared(windows: Sequence[Periodic], technique: Technique = "pairs") -> list[SharedPlan]:
+    """A plan for each alone."""
+    return [SharedPlan((window,), technique) for window in windows]

@@ -58,12 +58,21 @@ VIEWS: dict[tuple[Any, Any], Part] = {
 class Shared:
     """Several aggregations as one monoid, whose answer is the tuple of theirs.
 
-    `server[i]`: which of `kept`, the states that are kept, answers for aggregation i.
+    One alone is as it is, and so is its answer. `server[i]`: which of `kept`, the states
+    that are kept, answers for aggregation i.
     """
 
     monoid: Monoid
     kept: tuple[Monoid, ...]
     server: tuple[int, ...]
+
+    def member(self, answers: Any, i: int) -> Any:
+        """Of the answers, those of aggregation i."""
+        if len(self.server) == 1:
+            return answers
+        if isinstance(answers, list):
+            return [answer[i] for answer in answers]
+        return answers[answers.dtype.names[i]]
 
     def __str__(self) -> str:
         return ", ".join(monoid.name for monoid in self.kept)
@@ -83,15 +92,18 @@ def share(monoids: Sequence[Any]) -> Shared:
     asked = [as_monoid(monoid) for monoid in monoids]
     if not asked:
         raise ValueError("monoids: give at least one")
+    if len(asked) == 1:
+        return Shared(asked[0], tuple(asked), (0,))
     servers = [_server(monoid, i, asked) for i, monoid in enumerate(asked)]
     order = sorted(set(servers))
     kept = tuple(asked[i] for i in order)
     server = tuple(order.index(i) for i in servers)
     views = [view(kept[s], monoid) for s, monoid in zip(server, asked, strict=True)]
-    state = m.join(**{f"s{i}": monoid for i, monoid in enumerate(kept)})
+    joined = len(kept) > 1
+    state = m.join(**{f"s{i}": monoid for i, monoid in enumerate(kept)}) if joined else kept[0]
     made = state.with_(
         name="+".join(monoid.name for monoid in asked),
-        lower=_lower(asked, server, views),
+        lower=_lower(asked, server if joined else None, views),
         typed=lambda dtype: _typed(asked, dtype),
     )
     return Shared(known_as(made, shared, {"monoids": tuple(asked)}), kept, server)
@@ -199,12 +211,18 @@ def _typed(asked: Sequence[Monoid], dtype: Any) -> Monoid | None:
     return found if Layout.of(found.identity, found.dtype) is not None else None
 
 
-def _lower(asked: Sequence[Monoid], server: Sequence[int], views: Sequence[View | None]) -> Any:
-    """lower of a shared state: source with one call an answer, so that it compiles."""
+def _lower(
+    asked: Sequence[Monoid], server: Sequence[int] | None, views: Sequence[View | None]
+) -> Any:
+    """lower of a shared state: source with one call an answer, so that it compiles.
+
+    `server`: for each answer, which part of the state it is from; None: from all of it.
+    """
     scope: dict[str, Any] = {"__name__": __name__}
     calls = []
-    for i, (monoid, s) in enumerate(zip(asked, server, strict=True)):
+    for i, monoid in enumerate(asked):
         scope[f"lower_{i}"], scope[f"view_{i}"] = monoid.lower, views[i]
-        calls.append(f"lower_{i}(view_{i}(v[{s}])), ")
+        part = "v" if server is None else f"v[{server[i]}]"
+        calls.append(f"lower_{i}(view_{i}({part})), ")
     exec(f"def lower(v):\n    return ({''.join(calls)})\n", scope)
     return scope["lower"]

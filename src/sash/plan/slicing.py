@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from sash.plan.query import Query
+from sash.plan.query import Periodic
 
 Technique = Literal["panes", "pairs", "cutty"]
 
@@ -49,41 +49,35 @@ class Slicing:
         return {e + k for e in self.edges for k in range(0, period, self.period)}
 
 
-def panes(query: Query) -> Slicing:
+def panes(window: Periodic) -> Slicing:
     """Slices of one length, that divides both the range and the slide.
 
-    >>> from sash import monoids as m
-    >>> from sash.plan.query import by_count
-    >>> panes(by_count(m.Max(), size=6, slide=4)).lengths
+    >>> panes(Periodic(6, 4)).lengths
     (2, 2)
     """
-    step = math.gcd(query.reach, query.slide)
-    return Slicing(query.slide, tuple(range(query.fires % step, query.slide, step)))
+    step = math.gcd(window.reach, window.slide)
+    return Slicing(window.slide, tuple(range(window.fires % step, window.slide, step)))
 
 
-def pairs(query: Query) -> Slicing:
+def pairs(window: Periodic) -> Slicing:
     """Two slices a slide, the one that a window ends with of length range % slide.
 
-    >>> from sash import monoids as m
-    >>> from sash.plan.query import by_count
-    >>> pairs(by_count(m.Max(), size=7, slide=5)).lengths
+    >>> pairs(Periodic(7, 5)).lengths
     (3, 2)
     """
-    return Slicing(query.slide, tuple(sorted({query.fires, query.begins})))
+    return Slicing(window.slide, tuple(sorted({window.fires, window.begins})))
 
 
-def cutty(query: Query) -> Slicing:
+def cutty(window: Periodic) -> Slicing:
     """One slice a slide, from where a window begins to where the next one does.
 
-    >>> from sash import monoids as m
-    >>> from sash.plan.query import by_count
-    >>> cutty(by_count(m.Max(), size=7, slide=5))
+    >>> cutty(Periodic(7, 5))
     Slicing(period=5, edges=(3,))
     """
-    return Slicing(query.slide, (query.begins,))
+    return Slicing(window.slide, (window.begins,))
 
 
-TECHNIQUES: dict[Technique, Callable[[Query], Slicing]] = {
+TECHNIQUES: dict[Technique, Callable[[Periodic], Slicing]] = {
     "panes": panes,
     "pairs": pairs,
     "cutty": cutty,
@@ -97,8 +91,8 @@ def union(slicings: Iterable[Slicing]) -> Slicing:
     return Slicing(period, tuple(sorted(set().union(*(part.within(period) for part in parts)))))
 
 
-def slices_a_window(query: Query, slicing: Slicing) -> int:
-    """How many slices a window of the query has, the one in progress included, at most."""
-    period = math.lcm(query.slide, slicing.period)
-    firings = range(query.fires, query.fires + period, query.slide)
-    return max(slicing.count(f - query.reach, f) for f in firings)
+def slices_a_window(window: Periodic, slicing: Slicing) -> int:
+    """How many slices a window has, the one in progress included, at most."""
+    period = math.lcm(window.slide, slicing.period)
+    firings = range(window.fires, window.fires + period, window.slide)
+    return max(slicing.count(f - window.reach, f) for f in firings)

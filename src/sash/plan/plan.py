@@ -1,0 +1,229 @@
+"""A plan: for a set of queries, what is sliced, what is shared, and which algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sash.monoids.monoid import Monoid
+from sash.plan.choose import Choice, Latency, Need, choose
+from sash.plan.cost import combines, unit
+from sash.plan.query import Periodic, Query
+from sash.plan.run import Fired, Runner
+from sash.plan.shared import SharedPlan
+from sash.plan.sharing import Shared, share
+from sash.plan.slicing import Technique
+
+
+class Options(NamedTuple):
+    """What the user decides instead of the planner."""
+
+    algorithm: str | None = None
+    technique: Technique | None = None
+    latency: Latency = "average"
+    tick: int = 1  # how many ticks there are between rows, when combines are counted
+
+
+@dataclass(frozen=True)
+class Group:
+    """Windows of the same states, kept together.
+
+    `answers`: for each query of the group, by its number in the plan, which window it
+    is and which member of that window's answer.
+    """
+
+    slices: SharedPlan
+    names: tuple[str, ...]  # of the aggregations
+    states: Shared
+    choice: Choice
+    combines: float  # a row, about
+    answers: dict[int, tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a set of queries is answered: groups that share slices and states.
+
+    >>> from sash import monoids as m
+    >>> from sash.plan import by_count, plan
+    >>> p = plan([by_count(m.Max(), 6, 2, name="a"), by_count(m.Max(), 8, 4, name="b")])
+    >>> out = p.run([3, 1, 4, 1, 5, 9, 2, 6])
+    >>> out["a"].answer.tolist(), out["b"].answer.tolist()
+    ([3, 4, 9, 9], [4, 9])
+    """
+
+    queries: tuple[Query, ...]
+    groups: tuple[Group, ...]
+    options: Options
+
+    def run(self, values: Any, times: Any = None, compiled: bool | None = None) -> dict[str, Fired]:
+        """The answers over a whole stream: `values`, and by time `times`, sorted."""
+        running = self.start(compiled)
+        fed, rest = running.feed(values, times), running.finish()
+        return {name: _joined(fed[name], rest[name]) for name in fed}
+
+    def start(self, compiled: bool | None = None) -> Running:
+        """The plan at work on a stream that comes in parts."""
+        return Running(self, compiled)
+
+    @property
+    def combines(self) -> float:
+        """Expected combines a row; by time, where a row comes every `options.tick`."""
+        return sum(group.combines for group in self.groups)
+
+    def alone(self) -> Plan:
+        """The same queries, each alone."""
+        return _planned(self.queries, [[i] for i in range(len(self.queries))], self.options)
+
+    def explain(self) -> str:
+        """The plan as text: slices, sharing, algorithm, expected combines."""
+        from sash.plan.explain import explain
+
+        return explain(self)
+
+
+class Running:
+    """A plan at work: parts of a stream in, what fires out, by query."""
+
+    def __init__(self, plan: Plan, compiled: bool | None = None) -> None:
+        self.plan = plan
+        self._runners = [
+            Runner(group.slices, group.states.monoid, group.choice.algorithm, compiled)
+            for group in plan.groups
+        ]
+
+    def feed(self, values: Any, times: Any = None) -> dict[str, Fired]:
+        """Take more rows: an array, a tuple of arrays (a column each), or a list."""
+        by_time = self.plan.queries[0].window.by == "time"
+        if by_time and times is None:
+            raise TypeError("times: queries by time need the time of each row")
+        return self._named([runner.feed(times, values) for runner in self._runners])
+
+    def finish(self) -> dict[str, Fired]:
+        """No more rows come: the windows that are still open."""
+        return self._named([runner.finish() for runner in self._runners])
+
+    def _named(self, fired: list[list[Fired]]) -> dict[str, Fired]:
+        found: dict[int, Fired] = {}
+        for group, windows in zip(self.plan.groups, fired, strict=True):
+            for query, (window, member) in group.answers.items():
+                of = windows[window]
+                found[query] = of._replace(answer=group.states.member(of.answer, member))
+        return {query.name: found[i] for i, query in enumerate(self.plan.queries)}
+
+
+def plan(
+    queries: Sequence[Query],
+    *,
+    algorithm: str | None = None,
+    technique: Technique | None = None,
+    latency: Latency = "average",
+    dtype: Any = None,
+) -> Plan:
+    """A plan for `queries` over one stream in order.
+
+    `algorithm` and `technique` override the choice; with `latency="worst"` no row takes
+    long. `dtype`: of the values, where it is known: a sum of integers has an inverse.
+    """
+    asked = _named(queries)
+    if dtype is not None:
+        asked = tuple(replace(query, monoid=query.monoid.of(dtype)) for query in asked)
+    by_count = asked[0].window.by == "count"
+    tick = 1 if by_count else unit([query.window for query in asked])
+    options = Options(algorithm, technique, latency, tick)
+    return _planned(asked, _by_state(asked), options)
+
+
+def _named(queries: Sequence[Query]) -> tuple[Query, ...]:
+    if not queries:
+        raise ValueError("queries: a plan needs at least one")
+    if len({query.window.by for query in queries}) > 1:
+        raise ValueError("queries: by count and by time can not be in one plan")
+    named = tuple(replace(query, name=query.name or f"q{i}") for i, query in enumerate(queries))
+    names = [query.name for query in named]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"queries: the name {twice[0]!r} is there twice")
+    return named
+
+
+def _by_state(queries: Sequence[Query]) -> list[list[int]]:
+    """The queries in sets that are kept together: those that one state serves; and states
+    that are asked for over the very same windows, as one state of them all."""
+    distinct, which = _distinct([query.monoid for query in queries])
+    server = share(distinct).server
+    served: dict[int, list[int]] = {}
+    for i in range(len(queries)):
+        served.setdefault(server[which[i]], []).append(i)
+    together: dict[frozenset[Periodic], list[int]] = {}
+    for members in served.values():
+        together.setdefault(frozenset(queries[i].window for i in members), []).extend(members)
+    return [sorted(members) for members in together.values()]
+
+
+def _planned(queries: tuple[Query, ...], sets: list[list[int]], options: Options) -> Plan:
+    groups = [group for members in sets for group in _arranged(queries, members, options)]
+    return Plan(queries, tuple(groups), options)
+
+
+def _arranged(queries: Sequence[Query], members: list[int], options: Options) -> list[Group]:
+    """One group for all members; or one a window, where that takes fewer combines."""
+    windows = dict.fromkeys(queries[i].window for i in members)
+    techniques: list[Technique] = ["pairs", "cutty"] if len(windows) > 1 else ["cutty"]
+    if options.technique is not None:
+        techniques = [options.technique]
+    tried = [_group(queries, members, options._replace(technique=t)) for t in techniques]
+    best = min(tried, key=lambda group: group.combines)
+    if len(windows) == 1:
+        return [best]
+    alone = [
+        _group(queries, [i for i in members if queries[i].window == window],
+               options._replace(technique=options.technique or "cutty"))
+        for window in windows
+    ]  # fmt: skip
+    return [best] if best.combines <= sum(group.combines for group in alone) else alone
+
+
+def _group(queries: Sequence[Query], members: list[int], options: Options) -> Group:
+    distinct, which = _distinct([queries[i].monoid for i in members])
+    states = share(distinct)
+    longest_first = sorted({queries[i].window for i in members}, key=lambda w: (-w.reach, w.slide))
+    assert options.technique is not None
+    slices = SharedPlan(tuple(longest_first), options.technique)
+    ranges = len({window.reach for window in longest_first})
+    if len(longest_first) > 1:
+        ranges = max(2, ranges)  # of one reach, but not fired together
+    need = Need(states.monoid, slices.longest, ranges, latency=options.latency)
+    choice = choose(need, options.algorithm)
+    cost = combines(slices, choice, states.monoid.inverse is not None, options.tick)
+    answers = {i: (longest_first.index(queries[i].window), which[k]) for k, i in enumerate(members)}
+    names = tuple(monoid.name for monoid in distinct)
+    return Group(slices, names, states, choice, cost, answers)
+
+
+def _distinct(monoids: Sequence[Monoid]) -> tuple[list[Monoid], list[int]]:
+    """The monoids that compute different things, and which of them each is."""
+    of_digest: dict[str, int] = {}
+    of_object: dict[int, int] = {}
+    found: list[Monoid] = []
+    for monoid in monoids:
+        if id(monoid) in of_object:
+            continue
+        number = of_digest.setdefault(monoid.digest, len(found))
+        if number == len(found):
+            found.append(monoid)
+        of_object[id(monoid)] = number
+    return found, [of_object[id(monoid)] for monoid in monoids]
+
+
+def _joined(a: Fired, b: Fired) -> Fired:
+    both = [x.answer for x in (a, b) if len(x.answer)]
+    if not both or any(isinstance(x, list) for x in both):
+        answer: Any = [value for x in both for value in x]
+    else:
+        join: Any = np.ma.concatenate if any(map(np.ma.isMA, both)) else np.concatenate
+        answer = join(both)
+    return Fired(np.concatenate((a.start, b.start)), np.concatenate((a.end, b.end)), answer)

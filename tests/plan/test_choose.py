@@ -1,0 +1,70 @@
+"""The ladder: what is taken for what is asked, with the reason; what can not be taken."""
+
+import numpy as np
+import pytest
+
+from sash import monoids as m
+from sash.plan import by_count, plan
+from sash.plan.choose import PREFERENCE, Need, choose
+from sash.swag.registry import ALGORITHMS
+
+MAX, SUM = m.Max(), m.Sum().of(np.dtype(np.int64))
+
+
+@pytest.mark.parametrize(
+    ("need", "algorithm"),
+    [
+        (Need(MAX), "TwoStacksLite"),
+        (Need(MAX, items=3), "Recalc"),
+        (Need(MAX, items=1000), "TwoStacksLite"),
+        (Need(MAX, items=1000, latency="worst"), "DABALite"),
+        (Need(SUM, items=1000), "SubtractOnEvict"),
+        (Need(SUM, items=1000, latency="worst"), "SubtractOnEvict"),
+        (Need(MAX, items=1000, ranges=2), "FlatFIT"),
+        (Need(SUM, items=1000, ranges=2), "FlatFIT"),
+        (Need(MAX, policy=True), "AMTA"),
+        (Need(MAX, bulk=True, latency="worst"), "AMTA"),
+        (Need(MAX, items=1000, ranges=2, latency="worst"), "FiBA"),
+        (Need(MAX, ordered=False), "FiBA"),
+    ],
+)
+def test_the_ladder(need: Need, algorithm: str) -> None:
+    if algorithm not in ALGORITHMS:
+        pytest.skip(f"{algorithm} is not there yet")
+    choice = choose(need)
+    assert choice.algorithm == algorithm
+    assert choice.reason
+
+
+def test_every_rule_is_reachable_and_names_its_algorithm_once() -> None:
+    names = [rule.algorithm for rule in PREFERENCE]
+    assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize(
+    ("need", "algorithm", "says"),
+    [
+        (Need(MAX), "SubtractOnEvict", "Max has no inverse"),
+        (Need(MAX, ranges=3), "DABALite", "one range, not 3"),
+        (Need(MAX, ordered=False), "TwoStacksLite", "in order"),
+        (Need(MAX, policy=True), "FlatFIT", "policy"),
+        (Need(MAX, ranges=3), "BInt", "one range, not 3"),
+        (Need(MAX), "Magic", "algorithm must be one of"),
+    ],
+)
+def test_what_can_not_be_taken(need: Need, algorithm: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        choose(need, algorithm)
+
+
+def test_the_user_can_take_another() -> None:
+    assert choose(Need(MAX, items=3), "DABA").algorithm == "DABA"
+    taken = plan([by_count(MAX, 100, 10)], algorithm="DABALite", technique="panes")
+    assert taken.groups[0].choice.algorithm == "DABALite"
+    assert "panes" in taken.explain()
+    assert "it was asked for" in taken.explain()
+
+
+def test_latency_is_checked() -> None:
+    with pytest.raises(ValueError, match="latency must be"):
+        Need(MAX, latency="soon")  # type: ignore[arg-type]
