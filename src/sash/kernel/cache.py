@@ -109,7 +109,9 @@ class KernelFile:
 
         scope["__name__"] = __name__
         exec(compile(self._text, str(self.path), "exec"), scope)
-        return njit(signature, cache=True, nogil=True, **JIT)(scope[self._driver])
+        made = njit(signature, cache=True, nogil=True, **JIT)(scope[self._driver])
+        # Entered by its signature: numba takes two named tuples of the same shape for one type.
+        return made.get_overload(signature)
 
 
 def _write_atomically(path: Path, text: str) -> None:
