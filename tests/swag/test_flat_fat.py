@@ -104,10 +104,11 @@ def test_random_updates_agree_with_a_list(case: Any, compiled: bool) -> None:
 def test_arrays_are_typed_and_lists_are_objects() -> None:
     floats = swag.FlatFAT(m.Max(), np.array([1.5, 0.5]))
     assert floats._layout is not None
-    floats.update(np.array([1]), np.array([2.5]))
     floats.update([0], [3.5])  # one at a time, in the typed cells
-    assert (floats.prefix(0), floats.suffix(1), floats.aggregate()) == (3.5, 2.5, 3.5)
-    assert swag.FlatFAT(m.Max(), [1, "x"][:1])._layout is None
+    assert (floats.prefix(0), floats.suffix(1), floats.aggregate()) == (3.5, 0.5, 3.5)
+    words_too = swag.FlatFAT(m.Max(), ["a", "c"])
+    assert words_too._layout is None
+    assert words_too.aggregate() == "c"
 
 
 def test_a_value_that_does_not_fit_its_cell_is_refused() -> None:

@@ -185,6 +185,7 @@ class FlatFAT:
         """n - 1 combines, n the power of two from len(values) on."""
         self.monoid = self._monoid = as_monoid(monoid)
         self._compiled = compiled
+        self._kernels: dict[tuple[Any, ...], Kernel | None] = {}
         columns = self._columns(values)
         if columns is not None:
             kinds = tuple(c.dtype for c in columns)
@@ -286,7 +287,11 @@ class FlatFAT:
     def _kernel(self, driver: Any, columns: Any) -> Kernel | None:
         if columns is None or self._layout is None:
             return None
-        inputs = tuple(c.dtype for c in columns)
-        target = Target(self._monoid, self._layout, {}, At, Store, inputs=inputs, places=PLACES)
-        make = compiled_or_error if self._compiled else compiled_or_none
-        return make(driver, target)
+        key = driver, *(c.dtype for c in columns)
+        if key not in self._kernels:
+            target = Target(
+                self._monoid, self._layout, {}, At, Store, inputs=key[1:], places=PLACES
+            )
+            make = compiled_or_error if self._compiled else compiled_or_none
+            self._kernels[key] = make(driver, target)
+        return self._kernels[key]

@@ -65,7 +65,7 @@ class Heap(Arena):
         rows = max(at.capacity, 1 << (at.e - at.f + more - 1).bit_length())
         if rows > self.rows:
             self.enlarge(rows)
-        elif self.rows > 4 * rows:
+        elif self.rows >= 4 * rows:
             self._cut(rows)
 
     def set_work(self, leaves: np.ndarray) -> int:

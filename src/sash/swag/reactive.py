@@ -140,22 +140,20 @@ def compact(q: Any, at: At) -> At:
 
 
 def remove(q: Any, at: At, pairs: int) -> At:
-    """Turn the items in the leaves that q.work holds into holes. After a trigger only."""
+    """Turn the items in the leaves that q.work holds into holes; nodes are to be renewed."""
     holes = at.holes
     for k in range(pairs):
         for v in range(q.work[2 * k], q.work[2 * k + 1] + 1):
             put(q.part, v, one(q))
             q.hole[v - at.capacity] = 1
             holes += 1
-    update(q, pairs)
-    return tidy(q, At(at.f, at.e, at.capacity, holes))
+    return At(at.f, at.e, at.capacity, holes)
 
 
 def trigger(q: Any, at: At) -> None:
     """Update FlatFAT with what came and went since the last trigger."""
     left = max(q.seen[0], at.e - at.capacity)  # left..f are empty, and not refilled yet
     came = max(q.seen[1], at.f)  # came..e are new
-    q.seen[0], q.seen[1] = at.f, at.e
     new = leaf(at.capacity, came)
     if left == at.f and came == at.e - 1:
         update_one(q, new)
@@ -165,6 +163,7 @@ def trigger(q: Any, at: At) -> None:
         update_two(q, old, new)
     elif left != at.f or came != at.e:
         update_all(q, at, left, came)
+    q.seen[0], q.seen[1] = at.f, at.e  # not before: a combine may raise
 
 
 def update_all(q: Any, at: At, left: int, came: int) -> None:
@@ -235,10 +234,19 @@ class Reactive(InOrder):
                 raise IndexError(f"remove item {i} from a window of {len(self)}")
         if len(set(wanted)) < len(wanted):
             raise ValueError(f"remove each item once, not {positions}")
-        self._trigger()
-        leaves = sorted(leaf(self._at.capacity, self._index(i)) for i in wanted)
-        pairs = self._room.set_work(np.array(leaves, np.int64))
-        self._at = self._plain(remove)(self._q, self._at, pairs)
+        at = self._at
+        leaves = np.array(sorted(leaf(at.capacity, self._index(i)) for i in wanted), np.int64)
+        pairs = self._room.set_work(leaves)
+        self._at = self._plain(remove)(self._q, at, pairs)
+        try:
+            self._trigger()
+            self._room.set_work(leaves)
+            self._plain(update)(self._q, pairs)
+        except BaseException:  # a combine raised: at the next trigger, all is to be renewed
+            self._room.columns["seen"][:] = at.e - at.capacity, at.f
+            raise
+        finally:
+            self._at = self._plain(tidy)(self._q, self._at)
 
     def check(self) -> None:
         self._trigger()
