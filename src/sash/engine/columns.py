@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+EXACT = Context(prec=76)
+"""Decimals of 38 digits, and what is between them, without rounding."""
 
 
 def number_type(kind: pa.DataType) -> np.dtype | None:
@@ -49,6 +53,8 @@ def answers_as(values: Any, nulls: np.ndarray | None, kind: pa.DataType | None) 
     """Answers as an Arrow array of type `kind`, null where `nulls` says so."""
     if isinstance(values, list):
         known = values if nulls is None else [None if n else v for v, n in zip(values, nulls)]
+        if kind is not None and pa.types.is_decimal(kind):
+            known = [rounded(v, kind.scale) for v in known]
         return pa.array(known, kind) if kind is not None else pa.array(known)
     mask = nulls if nulls is not None and nulls.any() else None
     array = pa.array(values, mask=mask)
@@ -59,6 +65,13 @@ def answers_as(values: Any, nulls: np.ndarray | None, kind: pa.DataType | None) 
             array = array.cast(pa.int32())
         return array.view(kind)
     return array.cast(kind)
+
+
+def rounded(value: Any, scale: int) -> Any:
+    """A Decimal with as many places, as Spark rounds: halves away from zero."""
+    if not isinstance(value, Decimal) or value.as_tuple().exponent >= -scale:  # type: ignore[operator]
+        return value
+    return value.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, EXACT)
 
 
 def changes(columns: list[pa.Array]) -> np.ndarray:
