@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from sash.kernel.words import Int8, Int64, Partial, Partials, attach, get
 
 
@@ -29,9 +31,26 @@ class At(NamedTuple):
 
     lo: int
     hi: int
+    longest: int  # of the windows of this pass
+    shortest: int
     before: Partial
     after: Partial
     offset: Partial
+
+
+class Bounds(NamedTuple):
+    """The windows of some rows: rows lo[i] to hi[i] - 1, and the extremes of their lengths."""
+
+    lo: np.ndarray
+    hi: np.ndarray
+    longest: int
+    shortest: int
+
+    @staticmethod
+    def of(lo: np.ndarray, hi: np.ndarray) -> Bounds:
+        """Bounds whose lengths are not known yet."""
+        lengths = hi - lo
+        return Bounds(lo, hi, int(lengths.max(initial=0)), int(lengths.min(initial=1)))
 
 
 BOUNDED_BELOW, BOUNDED_ABOVE, WITH_LOWER, WITH_UPPER = 1, 2, 4, 8
@@ -46,20 +65,23 @@ def stop_of(q: Any, key: int, keys: int, available: int) -> int:
 def rows(memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int) -> At:
     """Frames by count: `before` rows before to `after` rows after."""
     q = attach(memory)
-    lo, hi, before, after, offset = at
+    lo, hi, longest, shortest, before, after, offset = at
+    longest, shortest = 0, FURTHEST
     for key in range(keys):
         first, stop = q.keys[key], stop_of(q, key, keys, available)
         for i in range(max(first, begin), min(stop, end)):
             lo = max(first, i - before) if kind & BOUNDED_BELOW else first
             hi = max(first, min(stop, i + after + 1)) if kind & BOUNDED_ABOVE else stop
-            write(q, i - begin, lo, hi)
-    return At(lo, hi, before, after, offset)
+            rows_in = write(q, i - begin, lo, hi)
+            longest, shortest = max(longest, rows_in), min(shortest, rows_in)
+    return At(lo, hi, longest, shortest, before, after, offset)
 
 
 def times(memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int) -> At:
     """Frames by time: from t - before to t + after, which ends are in says `kind`."""
     q = attach(memory)
-    lo, hi, before, after, offset = at
+    lo, hi, longest, shortest, before, after, offset = at
+    longest, shortest = 0, FURTHEST
     for key in range(keys):
         first, stop = q.keys[key], stop_of(q, key, keys, available)
         lo = max(lo, first) if kind & BOUNDED_BELOW else first
@@ -70,8 +92,9 @@ def times(memory: Any, at: At, begin: int, end: int, available: int, keys: int, 
                 lo = advance(q, lo, stop, reach(t, -before), not kind & WITH_LOWER)
             if kind & BOUNDED_ABOVE:
                 hi = advance(q, hi, stop, reach(t, after), (kind & WITH_UPPER) != 0)
-            write(q, i - begin, lo, hi)
-    return At(lo, hi, before, after, offset)
+            rows_in = write(q, i - begin, lo, hi)
+            longest, shortest = max(longest, rows_in), min(shortest, rows_in)
+    return At(lo, hi, longest, shortest, before, after, offset)
 
 
 def reach(t: Any, by: Any) -> Any:
@@ -98,7 +121,8 @@ def advance(q: Any, row: int, stop: int, edge: Any, past: bool) -> int:
 def sessions(memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int) -> At:
     """From the first row after the last pause longer than `before`, to the row's peers."""
     q = attach(memory)
-    lo, hi, before, after, offset = at
+    lo, hi, longest, shortest, before, after, offset = at
+    longest, shortest = 0, FURTHEST
     for key in range(keys):
         first, stop = q.keys[key], stop_of(q, key, keys, available)
         for i in range(max(first, begin), min(stop, end)):
@@ -106,14 +130,16 @@ def sessions(memory: Any, at: At, begin: int, end: int, available: int, keys: in
             if i == first or t - get(q.time, i - 1) > before:
                 lo = i
             hi = advance(q, max(hi, i), stop, t, True)
-            write(q, i - begin, lo, hi)
-    return At(lo, hi, before, after, offset)
+            rows_in = write(q, i - begin, lo, hi)
+            longest, shortest = max(longest, rows_in), min(shortest, rows_in)
+    return At(lo, hi, longest, shortest, before, after, offset)
 
 
 def slides(memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int) -> At:
     """The first window to end that has the row, so far: `before` its size, `after` its slide."""
     q = attach(memory)
-    lo, hi, size, slide, offset = at
+    lo, hi, longest, shortest, size, slide, offset = at
+    longest, shortest = 0, FURTHEST
     for key in range(keys):
         first, stop = q.keys[key], stop_of(q, key, keys, available)
         lo = max(lo, first)
@@ -125,14 +151,16 @@ def slides(memory: Any, at: At, begin: int, end: int, available: int, keys: int,
                 edge = offset + ((t - offset - size) // slide + 1) * slide
             lo = advance(q, lo, stop, edge, not kind & WITH_LOWER)
             hi = advance(q, max(hi, i), stop, t, True)
-            write(q, i - begin, lo, hi)
-    return At(lo, hi, size, slide, offset)
+            rows_in = write(q, i - begin, lo, hi)
+            longest, shortest = max(longest, rows_in), min(shortest, rows_in)
+    return At(lo, hi, longest, shortest, size, slide, offset)
 
 
 def deltas(memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int) -> At:
     """Without the oldest rows that are more than `before` away from the row."""
     q = attach(memory)
-    lo, hi, before, after, offset = at
+    lo, hi, longest, shortest, before, after, offset = at
+    longest, shortest = 0, FURTHEST
     for key in range(keys):
         first, stop = q.keys[key], stop_of(q, key, keys, available)
         lo = max(lo, first)
@@ -140,25 +168,30 @@ def deltas(memory: Any, at: At, begin: int, end: int, available: int, keys: int,
             newest = get(q.time, i)
             while lo < i and not abs(newest - get(q.time, lo)) <= before:
                 lo += 1
-            write(q, i - begin, lo, i + 1)
-    return At(lo, hi, before, after, offset)
+            rows_in = write(q, i - begin, lo, i + 1)
+            longest, shortest = max(longest, rows_in), min(shortest, rows_in)
+    return At(lo, hi, longest, shortest, before, after, offset)
 
 
 def untils(memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int) -> At:
     """From the row after the last earlier one that ended a window."""
     q = attach(memory)
-    lo, hi, before, after, offset = at
+    lo, hi, longest, shortest, before, after, offset = at
+    longest, shortest = 0, FURTHEST
     for key in range(keys):
         first, stop = q.keys[key], stop_of(q, key, keys, available)
         lo = max(lo, first)
         for i in range(max(first, begin), min(stop, end)):
-            write(q, i - begin, lo, i + 1)
+            rows_in = write(q, i - begin, lo, i + 1)
+            longest, shortest = max(longest, rows_in), min(shortest, rows_in)
             if q.ends[i - begin]:
                 lo = i + 1
-    return At(lo, hi, before, after, offset)
+    return At(lo, hi, longest, shortest, before, after, offset)
 
 
-def write(q: Any, k: int, lo: int, hi: int) -> None:
-    """The bounds of the k-th row of a pass."""
+def write(q: Any, k: int, lo: int, hi: int) -> int:
+    """The bounds of the k-th row of a pass; gives how many rows are in."""
+    end = max(lo, hi)
     q.lo[k] = lo
-    q.hi[k] = max(lo, hi)
+    q.hi[k] = end
+    return end - lo

@@ -91,25 +91,29 @@ class Finder:
         self._pass = as_pass(frame, unit)
         kind = np.dtype(np.int64) if isinstance(frame, Rows | Until) else dtype
         reach = (self._pass.before, self._pass.after, self._pass.offset)
-        self._at = passes.At(0, 0, *(kind.type(r) for r in reach))
+        self._at = passes.At(0, 0, 0, 0, *(kind.type(r) for r in reach))
+        self._lo = self._hi = np.empty(0, np.int64)
         self._run = compiled(self._pass.driver, time_target(kind, passes.At, passes.Store)).run
 
     def find(
         self, time: Tape, keys: np.ndarray, ends: np.ndarray | None, begin: int, end: int, stop: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """lo and hi of rows `begin` to `end` - 1 of those up to `stop` that are at hand.
+    ) -> passes.Bounds:
+        """The bounds of rows `begin` to `end` - 1 of those up to `stop` that are at hand.
 
         `keys`: the first row of each key, from that of row `begin` on; `ends`, from row
-        `begin` on: whether a row ends a window.
+        `begin` on: whether a row ends a window. They are good until the next call.
         """
-        lo, hi = np.empty(end - begin, np.int64), np.empty(end - begin, np.int64)
+        n = end - begin
+        if n > len(self._lo):
+            self._lo, self._hi = np.empty(n, np.int64), np.empty(n, np.int64)
+        lo, hi = self._lo[:n], self._hi[:n]
         flags = 0 if ends is None else ends.ctypes.data
         memory = (
             time.address, -1, keys.ctypes.data, 0, flags, 0,
             lo.ctypes.data, 0, hi.ctypes.data, 0, 0,
         )  # fmt: skip
         self._at = self._run(memory, self._at, begin, end, stop, len(keys), self._pass.kind)
-        return lo, hi
+        return passes.Bounds(lo, hi, self._at.longest, self._at.shortest)
 
     @property
     def reach(self) -> Pass:

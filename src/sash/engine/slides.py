@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sash.engine.bounds import advance, stop_of
+from sash.engine.bounds import Bounds, advance, stop_of
 from sash.engine.columns import answers_as
 from sash.engine.definition import Query
 from sash.engine.frames import Pass, steps_of, time_target
@@ -123,11 +123,11 @@ class Slides:
             self._forget()
 
     def _batch(self, lo: np.ndarray, hi: np.ndarray, number: np.ndarray) -> pa.RecordBatch:
-        none = np.zeros(len(lo), np.bool_)
+        none, bounds = np.zeros(len(lo), np.bool_), Bounds.of(lo, hi)
         starts = self._at.offset + number * self._at.slide
         columns = [shelf.at(lo, none) for shelf in self._shelves.values()]
         columns += [answers_as(s, None, self._kind) for s in (starts, starts + self._at.size)]
-        columns += [self._rows.workers[out].answer(lo, hi) for out in self.query.aggregations]
+        columns += [self._rows.workers[out].answer(bounds) for out in self.query.aggregations]
         names = [*self.query.by, "window_start", "window_end", *self.query.aggregations]
         return pa.RecordBatch.from_arrays(columns, names=names)
 

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sash.engine.bounds import Bounds
 from sash.engine.columns import number_type, numbers
 from sash.engine.definition import Query, unit_of
 from sash.engine.frames import Finder, ready_rows
@@ -22,6 +23,9 @@ from sash.engine.rows import Rows
 from sash.engine.slides import Slides
 from sash.engine.tape import Tape
 from sash.windows.frames import Delta, Frame, Until
+
+BLOCK = 1 << 16
+"""Rows that are worked on at a time: what they need stays in the processor's cache."""
 
 
 class Stream:
@@ -52,12 +56,15 @@ class Stream:
         yield from self._give(last=True)
 
     def _give(self, last: bool) -> Iterator[pa.RecordBatch]:
-        begin, end = self._done, self._ready(last)
-        if end <= begin:
-            return
+        end = self._ready(last)
+        while self._done < end:
+            yield from self._give_block(min(end, self._done + BLOCK))
+
+    def _give_block(self, end: int) -> Iterator[pa.RecordBatch]:
+        begin = self._done
         bounds = {key: f.find(begin, end) for key, f in self._frames.items()}
         answers = [
-            self._rows.workers[out].answer(*bounds[a.frame])
+            self._rows.workers[out].answer(bounds[a.frame])
             for out, a in self.query.aggregations.items()
         ]
         self._done = end
@@ -71,16 +78,16 @@ class Stream:
         counts = [f.ready(times, last_key, last) for f in self._frames.values()]
         return self._done + min(counts, default=len(times))
 
-    def _forget(self, bounds: dict[Any, Any]) -> None:
+    def _forget(self, bounds: dict[Any, Bounds]) -> None:
         rows = self._rows
-        oldest = min((int(lo[-1]) for lo, _ in bounds.values()), default=self._done)
+        oldest = min((int(b.lo[-1]) for b in bounds.values()), default=self._done)
         oldest = min(oldest, self._done - 1)  # a session looks one row back
         rows.time.forget(oldest)
         rows.keys = rows.keys_from(self._done).copy()
         for frame in self._frames.values():
             frame.forget(oldest)
         for out, a in self.query.aggregations.items():
-            rows.workers[out].forget(min(int(bounds[a.frame][0][-1]), self._done))
+            rows.workers[out].forget(min(int(bounds[a.frame].lo[-1]), self._done))
 
     def _with(self, answers: list[pa.Array], n: int) -> Iterator[pa.RecordBatch]:
         """The oldest n pending rows, batch by batch, with their answers."""
@@ -125,7 +132,7 @@ class FrameAtWork:
     def ready(self, times: np.ndarray, last_key: int, last: bool) -> int:
         return ready_rows(self._frame, self._finder.reach, times, last_key, last)
 
-    def find(self, begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
+    def find(self, begin: int, end: int) -> Bounds:
         time, ends = self._rows.time, None
         if isinstance(self._frame, Delta) and self._content is not None:
             time = self._content

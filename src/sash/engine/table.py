@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 from sash.engine import stream
-from sash.engine.columns import changes, one_array
-from sash.engine.definition import Query, output_schema
-
-BLOCK = 1 << 16
-"""Rows that are worked on at a time: what they need stays in the processor's cache."""
+from sash.engine.columns import changes, numbers, one_array
+from sash.engine.definition import Query, output_schema, unit_of
+from sash.engine.frames import steps_of
+from sash.engine.stream import BLOCK
+from sash.windows.frames import Range, Rows
 
 WORTH_A_THREAD = 1 << 18
 """Rows from which on a further thread is worth its start."""
@@ -46,12 +46,12 @@ def sort_order(query: Query, table: pa.Table) -> np.ndarray | None:
     time = one_array(table.column(query.time))
     if time.null_count or table.num_rows < 2:
         return None  # the stream says what is wrong with null times
-    ticks = time.to_numpy(zero_copy_only=False)
+    ticks = numbers(time)
     columns = [*keys, ticks]
     if all_sorted(columns, query.descending):
         return None
     if query.descending:
-        ticks = -ticks.astype(np.int64 if ticks.dtype.kind in "Mmiu" else ticks.dtype)
+        ticks = -ticks
     return np.lexsort([ticks, *reversed(keys)])
 
 
@@ -65,14 +65,24 @@ def key_codes(column: pa.Array) -> np.ndarray:
 
 def all_sorted(columns: list[np.ndarray], descending: bool) -> bool:
     """Whether rows are sorted by all of the columns, the last one maybe descending."""
-    tied = np.ones(len(columns[0]) - 1, np.bool_)
+    n = len(columns[0])
+    blocks = range(0, n - 1, BLOCK)
+    return all(
+        _block_sorted([c[start : start + BLOCK + 1] for c in columns], descending)
+        for start in blocks
+    )
+
+
+def _block_sorted(columns: list[np.ndarray], descending: bool) -> bool:
+    tied: np.ndarray | bool = True
     for i, column in enumerate(columns):
         before, after = column[:-1], column[1:]
         if i == len(columns) - 1 and descending:
             before, after = after, before
         if bool((tied & (before > after)).any()):
             return False
-        tied &= before == after
+        if i < len(columns) - 1:
+            tied = tied & (before == after)
     return True
 
 
@@ -80,36 +90,97 @@ def run_parts(query: Query, table: pa.Table, threads: int) -> pa.Table:
     """A sorted table's answers, a thread for each part of it."""
     parts = split(query, table, min(threads, 1 + table.num_rows // WORTH_A_THREAD))
     if len(parts) == 1:
-        return parts[0]()
+        return run(query, table, parts[0])
     with ThreadPoolExecutor(len(parts)) as pool:
-        return pa.concat_tables(list(pool.map(lambda part: part(), parts)))
+        return pa.concat_tables(list(pool.map(lambda part: run(query, table, part), parts)))
 
 
-def split(query: Query, table: pa.Table, parts: int) -> list[Callable[[], pa.Table]]:
-    """Parts that can run by themselves: at keys, or at times with the rows that overlap."""
-    edges = part_edges(query, table, parts)
-    return [
-        lambda begin=begin, end=end: run(query, table.slice(begin, end - begin))
-        for begin, end in itertools.pairwise(edges)
-    ]
+@dataclass(frozen=True)
+class Part:
+    """Rows `begin` to `end` - 1 of a table, and the rows around them that their windows reach."""
+
+    first: int
+    begin: int
+    end: int
+    last: int
 
 
-def part_edges(query: Query, table: pa.Table, parts: int) -> list[int]:
-    """Rows at which a table can be cut: where a key begins."""
+def split(query: Query, table: pa.Table, parts: int) -> list[Part]:
+    """Parts that can run by themselves."""
     n = table.num_rows
-    if parts <= 1 or not query.by:
-        return [0, n]
-    begins = 1 + np.flatnonzero(changes([one_array(table.column(name)) for name in query.by]))
-    wanted = [n * k // parts for k in range(1, parts)]
-    last = begins[-1] if len(begins) else -1
-    cuts = {int(begins[np.searchsorted(begins, w)]) for w in wanted if w <= last}
-    return [0, *sorted(cuts), n]
+    whole = [Part(0, 0, n, n)]
+    if parts <= 1:
+        return whole
+    keys = [one_array(table.column(name)) for name in query.by]
+    begins = np.append(0, 1 + np.flatnonzero(changes(keys))) if keys else np.zeros(1, np.int64)
+    cuts = [n * k // parts for k in range(1, parts)]
+    reach = reach_of(query, table)
+    if reach is None:  # only where a key begins
+        cuts = sorted({int(begins[np.searchsorted(begins, c, "right") - 1]) for c in cuts} - {0})
+        return [Part(b, b, e, e) for b, e in itertools.pairwise([0, *cuts, n])]
+    ends = np.append(begins[1:], n)
+    found = []
+    for begin, end in itertools.pairwise([0, *cuts, n]):
+        key_first = int(begins[np.searchsorted(begins, begin, "right") - 1])
+        key_end = int(ends[np.searchsorted(begins, end - 1, "right") - 1])
+        found.append(Part(reach.before(begin, key_first), begin, end, reach.after(end, key_end)))
+    return found
 
 
-def run(query: Query, table: pa.Table) -> pa.Table:
-    """A sorted table's answers, block by block."""
-    batches = stream.run(query, table.schema, table.to_batches(max_chunksize=BLOCK))
+@dataclass(frozen=True)
+class Reach:
+    """How far the windows of rows reach: by time and by count."""
+
+    times: np.ndarray
+    behind: float
+    ahead: float
+    rows_behind: int
+    rows_ahead: int
+
+    def before(self, row: int, key_first: int) -> int:
+        """The first row that windows of `row` and later ones reach."""
+        edge = self.times[row] - self.behind
+        by_time = key_first + int(np.searchsorted(self.times[key_first:row], edge, "left"))
+        return max(key_first, min(by_time, row - self.rows_behind))
+
+    def after(self, row: int, key_end: int) -> int:
+        """The row after the last that windows of rows before `row` reach, and its peers."""
+        edge = self.times[row - 1] + self.ahead
+        by_time = row + int(np.searchsorted(self.times[row:key_end], edge, "right"))
+        return min(key_end, max(by_time, row + self.rows_ahead))
+
+
+def reach_of(query: Query, table: pa.Table) -> Reach | None:
+    """How far all of a query's windows reach; None where one may reach without end."""
+    frames = [a.frame for a in query.aggregations.values()]
+    if query.every is not None or not all(isinstance(f, Rows | Range) for f in frames):
+        return None
+    by_rows = [f for f in frames if isinstance(f, Rows)]
+    by_time = [f for f in frames if isinstance(f, Range)]
+    sides = [(f.preceding, f.following) for f in (*by_rows, *by_time)]
+    if any(bound is None for side in sides for bound in side):
+        return None
+    unit = unit_of(table.schema.field(query.time).type)
+    times = numbers(one_array(table.column(query.time)))
+    return Reach(
+        -times if query.descending else times,
+        max((steps_of(f.preceding, unit) for f in by_time), default=0),
+        max((steps_of(f.following, unit) for f in by_time), default=0),
+        max((f.preceding or 0 for f in by_rows), default=0),
+        max((f.following or 0 for f in by_rows), default=0),
+    )
+
+
+def run(query: Query, table: pa.Table, part: Part) -> pa.Table:
+    """The answers of a part of a sorted table, block by block."""
+    rows = table.slice(part.first, part.last - part.first)
+    batches = stream.run(query, table.schema, rows.combine_chunks().to_batches())
     schema = output_schema(query, table.schema)
     names = schema.names if query.every is not None else list(query.aggregations)
     found = [batch.select(names) for batch in batches]
-    return pa.Table.from_batches(found) if found else schema.empty_table().select(names)
+    if not found:
+        return schema.empty_table().select(names)
+    answers = pa.Table.from_batches(found)
+    if query.every is not None:
+        return answers
+    return answers.slice(part.begin - part.first, part.end - part.begin)

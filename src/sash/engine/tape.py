@@ -13,6 +13,7 @@ class Tape:
         self._array = np.empty(1024, dtype) if values is None else values
         self._begin, self._end = 0, 0 if values is None else len(values)
         self.base = 0
+        self._own = values is None  # whether the array may be written to
 
     def __len__(self) -> int:
         return self._end - self._begin
@@ -23,13 +24,16 @@ class Tape:
         return self._array[self._begin : self._end]
 
     def add(self, values: np.ndarray) -> None:
-        """Add numbers at the end."""
+        """Add numbers at the end; the first are kept as they are, not copied."""
         n = len(values)
+        if len(self) == 0 and values.dtype == self._array.dtype:
+            self._array, self._begin, self._end, self._own = values, 0, n, False
+            return
         if self._end + n > len(self._array):
             live = self.values
             room = self._array
-            if 2 * (len(live) + n) > len(room):
-                room = np.empty(3 * (len(live) + n), self._array.dtype)
+            if not self._own or 2 * (len(live) + n) > len(room):
+                room, self._own = np.empty(3 * (len(live) + n), self._array.dtype), True
             room[: len(live)] = live
             self._begin, self._end, self._array = 0, len(live), room
         self._array[self._end : self._end + n] = values

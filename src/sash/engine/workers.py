@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sash.engine.bounds import Bounds
 from sash.engine.columns import answers_as, number_type, numbers, objects
 from sash.engine.definition import Aggregation
 from sash.engine.tape import Tape
@@ -19,8 +20,6 @@ from sash.monoids.monoid import Monoid
 from sash.swag.subtract_on_evict import SubtractOnEvict
 from sash.swag.two_stacks_lite import TwoStacksLite
 from sash.swag.window import InOrder
-
-Bounds = tuple[np.ndarray, np.ndarray]
 
 
 def worker(a: Aggregation, kinds: list[pa.DataType], result: pa.DataType | None) -> Any:
@@ -41,8 +40,8 @@ class Counter:
     def take(self, columns: list[pa.Array]) -> None:
         """Nothing is needed of the columns."""
 
-    def answer(self, lo: np.ndarray, hi: np.ndarray) -> pa.Array:
-        return pa.array(hi - lo)
+    def answer(self, bounds: Bounds) -> pa.Array:
+        return pa.array(bounds.hi - bounds.lo)
 
     def forget(self, row: int) -> None:
         """Nothing is kept."""
@@ -71,11 +70,16 @@ class Ranks:
         self._rows += len(column)
         return column.drop_null() if column.null_count else column
 
-    def of(self, rows: np.ndarray) -> np.ndarray:
+    def of(self, bounds: Bounds) -> Bounds:
+        """The same windows among the known rows."""
+        if self._tape is None:
+            return bounds
+        return Bounds.of(self._before(bounds.lo), self._before(bounds.hi))
+
+    def _before(self, rows: np.ndarray) -> np.ndarray:
         """How many known rows come before each of `rows`."""
         tape = self._tape
-        if tape is None:
-            return rows
+        assert tape is not None
         if len(tape) == 0:
             return np.minimum(rows, tape.base)
         inside = np.clip(rows - tape.base, 0, len(tape) - 1)
@@ -97,8 +101,9 @@ class Known:
     def take(self, columns: list[pa.Array]) -> None:
         self._ranks.take(columns[0])
 
-    def answer(self, lo: np.ndarray, hi: np.ndarray) -> pa.Array:
-        return pa.array(self._ranks.of(hi) - self._ranks.of(lo))
+    def answer(self, bounds: Bounds) -> pa.Array:
+        known = self._ranks.of(bounds)
+        return pa.array(known.hi - known.lo)
 
     def forget(self, row: int) -> None:
         self._ranks.forget(row)
@@ -135,7 +140,8 @@ class Picker:
     def take(self, columns: list[pa.Array]) -> None:
         self._shelf.add(columns[0])
 
-    def answer(self, lo: np.ndarray, hi: np.ndarray) -> pa.Array:
+    def answer(self, bounds: Bounds) -> pa.Array:
+        lo, hi = bounds.lo, bounds.hi
         return self._shelf.at(lo if self._first else hi - 1, hi <= lo)
 
     def forget(self, row: int) -> None:
@@ -176,22 +182,28 @@ class Combiner:
         values = [objects(column) for column in columns]
         self._items += values[0] if len(values) == 1 else list(zip(*values, strict=True))
 
-    def answer(self, lo: np.ndarray, hi: np.ndarray) -> pa.Array:
+    def answer(self, bounds: Bounds) -> pa.Array:
         if self._tapes is None:
-            values, nulls = self._window.follow(self._items, self._base, lo, hi)
-            done = self._window.reached
-            del self._items[: max(0, done - self._base)]
-            self._base = max(self._base, done)
-            return answers_as(empty_as(values, nulls, self._window), None, self._result)
-        known = self._ranks.of(lo), self._ranks.of(hi)
+            return self._answer_objects(bounds)
+        known = self._ranks.of(bounds)
         arrays = tuple(tape.values for tape in self._tapes)
         xs = arrays[0] if len(arrays) == 1 else arrays
-        values, nulls = self._window.follow(
-            xs, self._tapes[0].base, *map(np.ascontiguousarray, known)
-        )
+        values, nulls = self._window.follow(xs, self._tapes[0].base, *known[:3])
         for tape in self._tapes:
             tape.forget(self._window.reached)
+        if known.shortest <= 0:
+            empty = known.hi <= known.lo
+            nulls = empty if nulls is None else nulls | empty
         return answers_as(values, nulls, self._result)
+
+    def _answer_objects(self, bounds: Bounds) -> pa.Array:
+        values, _ = self._window.follow(self._items, self._base, *bounds[:3])
+        done = self._window.reached
+        del self._items[: max(0, done - self._base)]
+        self._base = max(self._base, done)
+        if bounds.shortest <= 0:
+            values = empty_as(values, bounds.hi <= bounds.lo, self._window)
+        return answers_as(values, None, self._result)
 
     def forget(self, row: int) -> None:
         self._ranks.forget(row)
@@ -232,8 +244,8 @@ class ByRow:
         self._shelf.add(columns[1])
         self._best.take([columns[0], pa.array(rows)])
 
-    def answer(self, lo: np.ndarray, hi: np.ndarray) -> pa.Array:
-        rows = self._best.answer(lo, hi)
+    def answer(self, bounds: Bounds) -> pa.Array:
+        rows = self._best.answer(bounds)
         nulls = np.asarray(pc.is_null(rows))
         return self._shelf.at(rows.fill_null(0).to_numpy(), nulls)
 

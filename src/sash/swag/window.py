@@ -174,33 +174,34 @@ class InOrder(Window):
         self._run(kernel, addresses(columns), n, size, answers.address)
         return answers.result()
 
-    def follow(self, xs: Any, base: int, lo: np.ndarray, hi: np.ndarray) -> tuple[Any, Any]:
+    def follow(
+        self, xs: Any, base: int, lo: np.ndarray, hi: np.ndarray, longest: int
+    ) -> tuple[Any, Any]:
         """The answers over windows of rows lo[i] to hi[i] - 1, both growing, and which are null.
 
         Rows are numbered through all calls; xs[0] is the item of row `base`, and xs has
-        every row that no call has reached yet. A window without rows is null. A queue's
+        every row that no call has reached yet. A window has at most `longest` rows; one
+        without rows is left without an answer, and not counted as null. A queue's
         algorithm only. Amortized O(1) combines a row and a window.
         """
         columns = None if isinstance(xs, list) else self._columns(xs)
         n = len(lo)
-        longest = int((hi - lo).max()) if n else 0
         self._room.reserve_ring(self._at, max(longest, len(self)) + 1)
         kernel = self._kernel(drivers.follow, columns)
-        empty = hi <= lo
         if kernel is None or columns is None:
             answers: list[Any] = [None] * n
             run = self._plain(drivers.follow)
             self._at, self._shift = run(
                 self._q, self._at, self._shift, xs, base, n, lo.tolist(), hi.tolist(), answers
             )
-            return answers, empty
+            return answers, None
         out = Answers(kernel.answer, n)
         at, self._shift = kernel.run(
             self._room.memory(), entered(self._at, self._room.held), self._shift,
             addresses(columns), base, n, lo.ctypes.data, hi.ctypes.data, out.address,
         )  # fmt: skip
         self._at = left(at, self._room.held)
-        return out.values, empty | out.nulls[:, 0].astype(bool) if len(out.nulls) else empty
+        return out.values, out.nulls[:, 0].view(np.bool_) if len(out.nulls) else None
 
     @property
     def is_typed(self) -> bool:
