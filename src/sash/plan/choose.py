@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sash.monoids.monoid import Monoid
-from sash.swag.registry import ALGORITHMS
+from sash.swag.fiba import FiBA
+from sash.swag.registry import ALGORITHMS as REGISTERED
 
+ALGORITHMS: dict[str, type] = {**REGISTERED, "FiBA": FiBA}
 Latency = Literal["average", "worst"]
 TINY = 4
 """A window of so few items is recalculated sooner than it is kept."""

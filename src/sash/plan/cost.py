@@ -13,10 +13,11 @@ from dataclasses import replace
 from typing import Any
 
 from sash.monoids.monoid import Monoid
-from sash.plan.choose import Choice, Cost
+from sash.plan.choose import ALGORITHMS, Choice, Cost
 from sash.plan.query import Periodic
 from sash.plan.run import Runner
 from sash.plan.shared import SharedPlan
+from sash.swag.window import InOrder
 
 MOST_UNITS = 256
 """Counted where no window is longer than this, in the longest unit that divides all."""
@@ -24,9 +25,11 @@ MOST_UNITS = 256
 
 def combines(plan: SharedPlan, choice: Choice, invertible: bool, tick: int = 1) -> float:
     """Combines and inverses a row, about, where there is a row every `tick` ticks."""
+    plan = replace(plan, windows=without_ends(plan.windows))
     own = unit(plan.windows)
     rows = own // tick  # in a unit; all but one of them are combined into it first
-    if max(window.reach for window in plan.windows) // own <= MOST_UNITS:
+    quick = max(window.reach for window in plan.windows) // own <= MOST_UNITS
+    if quick and issubclass(ALGORITHMS[choice.algorithm], InOrder):
         return (counted(plan, choice.algorithm, invertible) + rows - 1) / rows
     return estimated(replace(plan, windows=in_units(plan.windows, tick)), choice.cost)
 
@@ -60,15 +63,20 @@ def counted(plan: SharedPlan, algorithm: str, invertible: bool) -> float:
 
 
 def unit(windows: Sequence[Periodic]) -> int:
-    """The longest unit that divides all that a plan for `windows` cuts."""
-    return math.gcd(*(n for w in windows for n in (w.slide, w.reach, w.fires)))
+    """The longest unit that divides all that a plan for `windows` cuts, ends aside."""
+    return math.gcd(*(n for w in without_ends(windows) for n in (w.slide, w.reach, w.fires)))
+
+
+def without_ends(windows: Sequence[Periodic]) -> tuple[Periodic, ...]:
+    """The windows all closed on the left: which ends are in does not change what they cost."""
+    return tuple(replace(window, closed="left") for window in windows)
 
 
 def in_units(windows: Sequence[Periodic], tick: int) -> tuple[Periodic, ...]:
     """The windows in ticks that are as long as `tick` of theirs."""
     return tuple(
         replace(
-            window, size=window.reach // tick, slide=window.slide // tick, closed="left",
+            window, size=window.reach // tick, slide=window.slide // tick,
             offset=(window.fires - window.reach) // tick if window.by == "time" else 0,
         )
         for window in windows

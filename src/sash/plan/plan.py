@@ -11,11 +11,15 @@ import numpy as np
 from sash.monoids.monoid import Monoid
 from sash.plan.choose import Choice, Latency, Need, choose
 from sash.plan.cost import combines, unit
+from sash.plan.late import Late, LateRunner
 from sash.plan.query import Periodic, Query
 from sash.plan.run import Fired, Runner
 from sash.plan.shared import SharedPlan
 from sash.plan.sharing import Shared, share
 from sash.plan.slicing import Technique
+
+Answers = dict[str, Fired]
+"""What fired, by the query's name."""
 
 
 class Options(NamedTuple):
@@ -24,6 +28,7 @@ class Options(NamedTuple):
     algorithm: str | None = None
     technique: Technique | None = None
     latency: Latency = "average"
+    late: bool = False
     tick: int = 1  # how many ticks there are between rows, when combines are counted
 
 
@@ -59,7 +64,7 @@ class Plan:
     groups: tuple[Group, ...]
     options: Options
 
-    def run(self, values: Any, times: Any = None, compiled: bool | None = None) -> dict[str, Fired]:
+    def run(self, values: Any, times: Any = None, compiled: bool | None = None) -> Answers:
         """The answers over a whole stream: `values`, and by time `times`, sorted."""
         running = self.start(compiled)
         fed, rest = running.feed(values, times), running.finish()
@@ -90,23 +95,39 @@ class Running:
 
     def __init__(self, plan: Plan, compiled: bool | None = None) -> None:
         self.plan = plan
-        self._runners = [
-            Runner(group.slices, group.states.monoid, group.choice.algorithm, compiled)
+        self._runners: list[Any] = [
+            LateRunner(group.slices, group.states.monoid, compiled) if plan.options.late
+            else Runner(group.slices, group.states.monoid, group.choice.algorithm, compiled)
             for group in plan.groups
-        ]
+        ]  # fmt: skip
 
-    def feed(self, values: Any, times: Any = None) -> dict[str, Fired]:
-        """Take more rows: an array, a tuple of arrays (a column each), or a list."""
+    def feed(self, values: Any, times: Any = None, watermark: int | None = None) -> Answers:
+        """Take more rows: an array, a tuple of arrays (a column each), or a list.
+
+        In a plan with late rows, windows fire when `watermark`, a time, has passed them;
+        in another, when a row comes that is not before their end.
+        """
         by_time = self.plan.queries[0].window.by == "time"
         if by_time and times is None:
             raise TypeError("times: queries by time need the time of each row")
-        return self._named([runner.feed(times, values) for runner in self._runners])
+        if self.plan.options.late:
+            fired = [runner.feed(times, values, watermark) for runner in self._runners]
+        elif watermark is not None:
+            raise TypeError("watermark: give late=True to the plan, for rows in any order")
+        else:
+            fired = [runner.feed(times, values) for runner in self._runners]
+        return self._named(fired)
 
-    def finish(self) -> dict[str, Fired]:
+    @property
+    def late(self) -> list[Late]:
+        """The rows that came after a window of theirs had fired."""
+        return self._runners[0].late if self.plan.options.late else []
+
+    def finish(self) -> Answers:
         """No more rows come: the windows that are still open."""
         return self._named([runner.finish() for runner in self._runners])
 
-    def _named(self, fired: list[list[Fired]]) -> dict[str, Fired]:
+    def _named(self, fired: list[list[Fired]]) -> Answers:
         found: dict[int, Fired] = {}
         for group, windows in zip(self.plan.groups, fired, strict=True):
             for query, (window, member) in group.answers.items():
@@ -121,9 +142,10 @@ def plan(
     algorithm: str | None = None,
     technique: Technique | None = None,
     latency: Latency = "average",
+    late: bool = False,
     dtype: Any = None,
 ) -> Plan:
-    """A plan for `queries` over one stream in order.
+    """A plan for `queries` over one stream; in order, unless `late` rows are to be had.
 
     `algorithm` and `technique` override the choice; with `latency="worst"` no row takes
     long. `dtype`: of the values, where it is known: a sum of integers has an inverse.
@@ -133,7 +155,7 @@ def plan(
         asked = tuple(replace(query, monoid=query.monoid.of(dtype)) for query in asked)
     by_count = asked[0].window.by == "count"
     tick = 1 if by_count else unit([query.window for query in asked])
-    options = Options(algorithm, technique, latency, tick)
+    options = Options(algorithm, technique, latency, late, tick)
     return _planned(asked, _by_state(asked), options)
 
 
@@ -173,11 +195,13 @@ def _arranged(queries: Sequence[Query], members: list[int], options: Options) ->
     """One group for all members; or one a window, where that takes fewer combines."""
     windows = dict.fromkeys(queries[i].window for i in members)
     techniques: list[Technique] = ["pairs", "cutty"] if len(windows) > 1 else ["cutty"]
+    if options.late:
+        techniques = ["pairs"]
     if options.technique is not None:
         techniques = [options.technique]
     tried = [_group(queries, members, options._replace(technique=t)) for t in techniques]
     best = min(tried, key=lambda group: group.combines)
-    if len(windows) == 1:
+    if len(windows) == 1 or options.late:
         return [best]
     alone = [
         _group(queries, [i for i in members if queries[i].window == window],
@@ -196,7 +220,9 @@ def _group(queries: Sequence[Query], members: list[int], options: Options) -> Gr
     ranges = len({window.reach for window in longest_first})
     if len(longest_first) > 1:
         ranges = max(2, ranges)  # of one reach, but not fired together
-    need = Need(states.monoid, slices.longest, ranges, latency=options.latency)
+    need = Need(
+        states.monoid, slices.longest, ranges, ordered=not options.late, latency=options.latency
+    )
     choice = choose(need, options.algorithm)
     cost = combines(slices, choice, states.monoid.inverse is not None, options.tick)
     answers = {i: (longest_first.index(queries[i].window), which[k]) for k, i in enumerate(members)}
