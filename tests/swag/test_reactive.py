@@ -290,6 +290,19 @@ def test_a_combine_that_raises_is_made_again_once_it_can_be() -> None:
     window.check()
 
 
+@pytest.mark.parametrize("size", [5, 8])
+def test_a_window_may_turn_over_many_times_between_firings(size: int) -> None:
+    for turns in range(1, 40):
+        window = swag.Reactive(words())
+        letters = [chr(ord("a") + i % 26) for i in range(size + 3 + turns)]
+        window.slide(letters[: size + 3], size)
+        for letter in letters[size + 3 :]:
+            window.evict()
+            window.insert(letter)
+        assert window.query() == "".join(letters[-size:])
+        window.check()
+
+
 @pytest.mark.parametrize("broken", ["slot", "node", "holes"])
 def test_check_finds_what_is_broken(broken: str) -> None:
     window = swag.Reactive(words())
