@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import runpy
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 
 from sash import Monoid, swag
+from sash import monoids as m
 from sash.swag.amta import end
 from tests.swag.policies import CASES, Case, affine, enforce, recalculated, total_of
 
@@ -177,6 +180,22 @@ def test_the_running_example() -> None:
     assert (window.query(), len(window)) == (4, 3)
     window.insert(11)
     assert (window.query(), len(window)) == (-1, 0), "a policy may evict all"
+
+
+def test_the_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    example = Path(__file__).parents[2] / "examples" / "slide_policies.py"
+    runpy.run_path(str(example), run_name="__main__")
+    said = capsys.readouterr().out
+    assert "         4 -> 3 items, 4\n" in said, "the paper's running example"
+    assert "(8, 8) -> 4 items, Run(start=5, end=8, interval=3, count=4)" in said
+
+
+def test_a_batch_of_numbers_of_two_types_is_one_batch() -> None:
+    """A list is looked at as a whole, though it is taken in pieces."""
+    xs: list[float] = [1] * 20_000 + [0.5] * 10
+    window = swag.AMTA(m.Sum(), lambda total, old: total - old >= 5)
+    answers = window.slide(xs)
+    assert answers[-3:] == [5.0, 5.5, 5.0]
 
 
 def test_a_policy_and_a_size() -> None:

@@ -21,7 +21,7 @@ from sash.kernel.words import LIFTED, Partial, combine, get, hold
 from sash.monoids.fingerprint import fingerprint
 from sash.monoids.monoid import Monoid
 from sash.swag.snapshot import SnapshotError
-from sash.swag.window import InOrder
+from sash.swag.window import InOrder, is_numeric
 
 FOREVER = 1 << 62
 PIECE = 1 << 14
@@ -54,7 +54,8 @@ class MTA(InOrder):
     are to be evicted from a window that is `total` in all. After each insertion the most
     that it is true of are evicted, maybe all. It must be monotone: true of some oldest
     items, it is true of fewer. If it is not, some are evicted that it is true of and with
-    one more is not.
+    one more is not. It compiles as the monoid does; of the catalogue's monoids it sees the
+    partials of the variant for the inputs, `monoid.of(dtype)`.
     """
 
     scratch = 1
@@ -118,29 +119,29 @@ class MTA(InOrder):
         """
         if size is None and self.policy is None:
             raise ValueError("slide needs a size, or a window with a policy")
-        if self.policy is None:
-            answers = [super().slide(xs, FOREVER if size is None else size, out)]
-        else:
-            answers = []
-            for piece, where in self._pieces(xs):
-                to = None if out is None else out[where]
-                answers.append(super().slide(piece, FOREVER if size is None else size, to))
-                self._room.release(self._at)
-        self._room.release(self._at)
-        return joined(answers)
+        most = FOREVER if size is None else size
+        pieces = self._pieces(xs) if self.policy is not None else [(xs, slice(None))]
+        answers = []
+        for piece, where in pieces:
+            answers.append(super().slide(piece, most, None if out is None else out[where]))
+            self._room.release(self._at)
+        return joined(answers, out)
 
     def _make_room_to_slide(self, n: int, most: int) -> None:
         self._room.reserve_ring(self._at, max(most, len(self)) + (self.policy is not None))
 
     def _pieces(self, xs: Any) -> Iterator[tuple[Any, slice]]:
-        """`xs` in pieces, as long as the window is then: room need not be made for all."""
-        columns = isinstance(xs, tuple) and bool(xs) and isinstance(xs[0], np.ndarray)
-        if not columns and not isinstance(xs, np.ndarray | list | tuple):
-            xs = list(xs)
-        n, start = len(xs[0]) if columns else len(xs), 0
+        """Arrays in pieces, as long as the window is then: room need not be made for all."""
+        if isinstance(xs, list) and is_numeric(xs):
+            xs = np.array(xs)
+        is_table = isinstance(xs, tuple) and is_numeric(xs)
+        if not is_table and not isinstance(xs, np.ndarray):
+            yield xs, slice(None)
+            return
+        n, start = len(xs[0]) if is_table else len(xs), 0
         while start < n:
             where = slice(start, start + max(PIECE, len(self)))
-            yield (tuple(c[where] for c in xs) if columns else xs[where]), where
+            yield (tuple(c[where] for c in xs) if is_table else xs[where]), where
             start = where.stop
 
     def _state(self) -> tuple[dict[str, Any], bytes]:
@@ -163,10 +164,11 @@ def as_function(policy: Policy) -> Policy:
     return policy if inspect.isfunction(policy) else lambda total, old: policy(total, old)
 
 
-def joined(answers: list[Any]) -> Any:
-    """The answers of several pieces as one array, or as a list where they are lists."""
+def joined(answers: list[Any], out: np.ndarray | None) -> Any:
+    """The answers of several pieces as one: `out` where they are in it, an array, or a list."""
     if len(answers) == 1:
         return answers[0]
     if answers and all(isinstance(part, np.ndarray) for part in answers):
-        return np.concatenate(answers)
+        is_out = out is not None and np.may_share_memory(answers[0], out)
+        return out if is_out else np.concatenate(answers)
     return [x for part in answers for x in (part.tolist() if hasattr(part, "tolist") else part)]
