@@ -1,7 +1,7 @@
 """B-Int: the base intervals of a stream, each combined once, when its last item comes.
 
 Order   in order.   Needs   associativity.
-Cost    combines: insert 1 on average and log2(n) at most, evict 0, query 2 log2(n) + 1 at
+Cost    combines: insert under 1 on average and log2(n) at most, evict 0, query 2 log2(n) + 1 at
         most.   Space 2n partials where n is a power of two, up to 8n after evictions.
 Paper   Resource Sharing in Continuous Sliding-Window Aggregates, 2004, section on B-Int;
         the baseline of General Incremental Sliding-Window Aggregation, 2015. Capacities
