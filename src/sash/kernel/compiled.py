@@ -118,13 +118,10 @@ def _make(driver: Callable[..., Any], target: Target, name: str) -> Kernel:
 
 def _scope(driver: Any, target: Target, answer: Answer | None) -> dict[str, Any]:
     """The globals of a driver: words, steps and the user's functions, jitted."""
-    from numba import njit
-
-    from sash.kernel.machine import JIT
+    from sash.kernel.machine import inner
 
     def jit(copy: Any, original: Any) -> Any:
-        inline = not getattr(original, "__outlined__", False)
-        return njit(**JIT, forceinline=inline)(copy)
+        return inner(copy, not getattr(original, "__outlined__", False))
 
     binder = Binder(_meanings(target, answer, jit), follow=_compiles, wrap=jit)
     for word, step in target.steps.items():
