@@ -19,7 +19,8 @@ from sash.engine.definition import Aggregation
 __all__ = [
     "any_value", "apply", "approx_count_distinct", "argmax", "argmin", "avg", "bool_and",
     "bool_or", "collect_list", "collect_set", "concat", "count", "count_distinct", "first",
-    "geomean", "last", "max", "max_by", "mean", "min", "min_by", "product", "range", "stddev",
+    "geomean", "last", "max", "max_by", "mean", "median", "min", "min_by", "percentile",
+    "percentile_approx", "product", "range", "stddev",
     "stddev_pop", "sum", "var_pop", "variance",
 ]  # fmt: skip
 
@@ -212,7 +213,8 @@ def collect_set(column: str) -> Aggregation:
 
 def count_distinct(column: str) -> Aggregation:
     """How many distinct values that are not null."""
-    return Aggregation("count_distinct", (column,), m.CountDistinct(), result=_always(pa.int64()))
+    counts = _always(pa.int64())
+    return Aggregation("count_distinct", (column,), m.CountDistinct(), "distinct", counts)
 
 
 def approx_count_distinct(column: str, p: int = 12) -> Aggregation:
@@ -220,6 +222,32 @@ def approx_count_distinct(column: str, p: int = 12) -> Aggregation:
     return Aggregation(
         "approx_count_distinct", (column,), m.HyperLogLog(p), result=_always(pa.int64())
     )
+
+
+def _share(name: str, column: str, share: float, result: Any) -> Aggregation:
+    if not 0 <= share <= 1:
+        raise ValueError(f"{name}({column}): the share must be from 0 to 1, not {share}")
+    takes = "a column of numbers or times"
+    return Aggregation(name, (column,), None, name, result, _is_numeric, takes, share=float(share))
+
+
+def _is_numeric(kind: pa.DataType) -> bool:
+    return number_type(kind) is not None
+
+
+def percentile(column: str, share: float) -> Aggregation:
+    """The exact percentile, in proportion between the two nearest values, as Spark's."""
+    return _share("percentile", column, share, _double)
+
+
+def percentile_approx(column: str, share: float) -> Aggregation:
+    """A value of the column that no more than `share` of the others are below; exact here."""
+    return _share("percentile_approx", column, share, _like)
+
+
+def median(column: str) -> Aggregation:
+    """The exact median."""
+    return percentile(column, 0.5)
 
 
 def concat(column: str, separator: str = "") -> Aggregation:

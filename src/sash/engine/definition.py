@@ -23,7 +23,8 @@ class Aggregation:
     """An aggregation of columns, to be given a frame with `.over(...)`.
 
     `how`: "combine" runs `monoid`; "count", "first" and "last" follow from the bounds
-    alone; "argument" combines measures and takes the second column's value by row.
+    alone; "argument" combines measures and takes the second column's value by row;
+    "distinct" and "percentile" keep a multiset of the window.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Aggregation:
     accepts: Callable[[pa.DataType], bool] = lambda kind: True
     takes: str = "any column"
     frame: Frame | None = None
+    share: float = 0.5  # of a percentile
 
     def over(self, frame: Any, closed: Any = None) -> Aggregation:
         """The aggregation over a frame: a duration such as "24 hours", `sash.rows(50)`, …"""

@@ -26,6 +26,8 @@ class Tape:
     def add(self, values: np.ndarray) -> None:
         """Add numbers at the end; the first are kept as they are, not copied."""
         n = len(values)
+        if n == 0:
+            return
         if len(self) == 0 and values.dtype == self._array.dtype:
             self._array, self._begin, self._end, self._own = values, 0, n, False
             return

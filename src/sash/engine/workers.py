@@ -15,6 +15,8 @@ import pyarrow.compute as pc
 from sash.engine.bounds import Bounds
 from sash.engine.columns import answers_as, number_type, numbers, objects
 from sash.engine.definition import Aggregation
+from sash.engine.multiset import Distinct, Percentile
+from sash.engine.ranks import Ranks
 from sash.engine.tape import Tape
 from sash.monoids.monoid import Monoid
 from sash.swag.subtract_on_evict import SubtractOnEvict
@@ -28,6 +30,10 @@ def worker(a: Aggregation, kinds: list[pa.DataType], result: pa.DataType | None)
         return Counter() if not kinds else Known()
     if a.how in ("first", "last"):
         return Picker(a.how, kinds[0])
+    if a.how == "distinct":
+        return Distinct(kinds[0])
+    if a.how in ("percentile", "percentile_approx"):
+        return Percentile(kinds[0], a.share, a.how == "percentile")
     assert a.monoid is not None
     if a.how == "argument" and number_type(kinds[0]) is not None:
         return ByRow(a.monoid, kinds)
@@ -45,51 +51,6 @@ class Counter:
 
     def forget(self, row: int) -> None:
         """Nothing is kept."""
-
-
-class Ranks:
-    """The number of each row among the known ones, where there are nulls; itself where not."""
-
-    def __init__(self) -> None:
-        self._rows = 0
-        self._tape: Tape | None = None  # from the first null on
-        self._known = 0
-
-    def take(self, column: pa.Array) -> pa.Array:
-        """Count a column's rows; give its known ones."""
-        if column.null_count == 0 and self._tape is None:
-            self._rows += len(column)
-            return column
-        if self._tape is None:
-            self._tape = Tape(np.int64)
-            self._tape.base, self._known = self._rows, self._rows
-        valid = np.asarray(pc.is_valid(column))
-        ranks = self._known + np.cumsum(valid) - valid
-        self._tape.add(ranks)
-        self._known += int(valid.sum())
-        self._rows += len(column)
-        return column.drop_null() if column.null_count else column
-
-    def of(self, bounds: Bounds) -> Bounds:
-        """The same windows among the known rows."""
-        if self._tape is None:
-            return bounds
-        return Bounds.of(self._before(bounds.lo), self._before(bounds.hi))
-
-    def _before(self, rows: np.ndarray) -> np.ndarray:
-        """How many known rows come before each of `rows`."""
-        tape = self._tape
-        assert tape is not None
-        if len(tape) == 0:
-            return np.minimum(rows, tape.base)
-        inside = np.clip(rows - tape.base, 0, len(tape) - 1)
-        ranks = tape.values[inside]
-        ranks = np.where(rows >= tape.base + len(tape), self._known, ranks)
-        return np.where(rows < tape.base, rows - tape.base + tape.values[0], ranks)
-
-    def forget(self, row: int) -> None:
-        if self._tape is not None:
-            self._tape.forget(min(row, self._tape.base + len(self._tape) - 1))
 
 
 class Known:

@@ -1,0 +1,218 @@
+"""Multisets: distinct counts and exact percentiles of windows, a few steps a row.
+
+Neither is a small monoid: what is combined is the whole window. But a window that
+slides changes by a row at a time, and a multiset takes rows in and out: counts by value
+for distinct counts, a binary indexed tree of counts by rank for percentiles.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from sash.engine.bounds import Bounds
+from sash.engine.columns import answers_as, number_type, numbers, objects
+from sash.engine.frames import time_target
+from sash.engine.ranks import Ranks
+from sash.engine.tape import Tape
+from sash.kernel.compiled import compiled
+from sash.kernel.words import Int64, Partial, attach
+from sash.kernel.words import numbers as column
+
+
+class Store(NamedTuple):
+    """Counts, by value's code or as the nodes of a tree."""
+
+    count: Int64
+    held: int
+
+
+class At(NamedTuple):
+    """The rows that are in, how many distinct values they have, and the percentage asked for."""
+
+    f: int
+    e: int
+    distinct: int
+    share: Partial
+
+
+def distinct(
+    memory: Any, at: At, codes: Any, base: int, n: int, lo: Any, hi: Any, found: Any
+) -> At:  # fmt: skip
+    """For each window of rows the number of distinct codes."""
+    q = attach(memory)
+    code, begins, ends, answers = column(codes), column(lo), column(hi), column(found)
+    f, e, seen, share = at
+    for i in range(n):
+        while f < e and f < begins[i]:
+            c = code[f - base]
+            q.count[c] -= 1
+            seen -= q.count[c] == 0
+            f += 1
+        if f == e:  # nothing of the last window is in this one
+            f = e = max(e, begins[i])
+        while e < ends[i]:
+            c = code[e - base]
+            seen += q.count[c] == 0
+            q.count[c] += 1
+            e += 1
+        answers[i] = seen
+    return At(f, e, seen, share)
+
+
+def order(
+    memory: Any, at: At, codes: Any, base: int, n: int, lo: Any, hi: Any, found: Any,
+    size: int, top: int, between: int,
+) -> At:  # fmt: skip
+    """For each window the codes of the rows at and just above the share asked for.
+
+    The tree has `size` codes; `top` is the largest power of two in that. Counted from 0,
+    a share s of c rows is at s * (c - 1), `between` two rows, or at ceil(s * c) - 1.
+    """
+    q = attach(memory)
+    code, begins, ends, answers = column(codes), column(lo), column(hi), column(found)
+    f, e, seen, share = at
+    for i in range(n):
+        while f < e and f < begins[i]:
+            add(q, code[f - base], size, -1)
+            f += 1
+        if f == e:
+            f = e = max(e, begins[i])
+        while e < ends[i]:
+            add(q, code[e - base], size, 1)
+            e += 1
+        if f < e:
+            place = int(share * (e - f - 1))
+            if not between:
+                place = max(0, math.ceil(share * (e - f)) - 1)
+            answers[2 * i] = find(q, place, size, top)
+            answers[2 * i + 1] = find(q, min(place + 1, e - f - 1), size, top)
+    return At(f, e, seen, share)
+
+
+def add(q: Any, code: int, size: int, by: int) -> None:
+    """Count a code `by` more, in all nodes that have it."""
+    node = code + 1
+    while node <= size:
+        q.count[node] += by
+        node += node & -node
+
+
+def find(q: Any, place: int, size: int, top: int) -> int:
+    """The code of the row that is at `place`, in order."""
+    node, step = 0, top
+    while step > 0:
+        further = node + step
+        if further <= size and q.count[further] <= place:
+            node = further
+            place -= q.count[further]
+        step >>= 1
+    return node
+
+
+class Distinct:
+    """Counts the distinct values of a window that are not null."""
+
+    def __init__(self, kind: pa.DataType) -> None:
+        self._ranks, self._codes = Ranks(), Tape(np.int64)
+        self._known: dict[Any, int] = {}
+        self._count = np.zeros(1024, np.int64)
+        self._at = At(0, 0, 0, np.float64(0))
+        self._run = compiled(distinct, time_target(np.dtype(np.float64), At, Store)).run
+
+    def take(self, columns: list[pa.Array]) -> None:
+        encoded = self._ranks.take(columns[0]).dictionary_encode()
+        values = [_as_key(x) for x in objects(encoded.dictionary)]
+        codes = [self._known.setdefault(x, len(self._known)) for x in values]
+        if len(self._known) > len(self._count):
+            larger = np.zeros(2 * len(self._known), np.int64)
+            larger[: len(self._count)] = self._count
+            self._count = larger
+        self._codes.add(np.array(codes, np.int64)[encoded.indices.to_numpy()])
+
+    def answer(self, bounds: Bounds) -> pa.Array:
+        known = self._ranks.of(bounds)
+        out = np.empty(len(known.lo), np.int64)
+        places = (known.lo.ctypes.data, known.hi.ctypes.data, out.ctypes.data)
+        memory = (self._count.ctypes.data, 0, 0)
+        self._at = self._run(
+            memory, self._at, self._codes.data, self._codes.base, len(out), *places
+        )
+        return pa.array(out)
+
+    def forget(self, row: int) -> None:
+        self._ranks.forget(row)
+        self._codes.forget(self._at.f)
+        if len(self._known) > max(1 << 20, 4 * len(self._codes)):
+            self._renumber()
+
+    def _renumber(self) -> None:
+        """Forget the values that are in no window any more."""
+        live = np.unique(self._codes.values)
+        new = {int(code): i for i, code in enumerate(live)}
+        self._known = {v: new[code] for v, code in self._known.items() if code in new}
+        tape = Tape(np.int64)
+        tape.add(np.searchsorted(live, self._codes.values))
+        tape.base, self._codes = self._codes.base, tape
+        self._count = np.append(self._count[live], np.zeros(len(live) + 1024, np.int64))
+
+
+def _as_key(value: Any) -> Any:
+    """A value as what it is equal to; NaN is like NaN, lists are compared by content."""
+    if isinstance(value, list | dict):
+        return repr(value)
+    return "NaN" if value != value else (value, isinstance(value, bool))
+
+
+class Percentile:
+    """A share of a window's values, exactly: between two rows in proportion, or one's value."""
+
+    def __init__(self, kind: pa.DataType, share: float, between: bool) -> None:
+        dtype = number_type(kind)
+        assert dtype is not None
+        self._kind, self._share, self._between = kind, share, between
+        self._ranks, self._values = Ranks(), Tape(dtype)
+        self._run = compiled(order, time_target(np.dtype(np.float64), At, Store)).run
+
+    def take(self, columns: list[pa.Array]) -> None:
+        self._values.add(numbers(self._ranks.take(columns[0])))
+
+    def answer(self, bounds: Bounds) -> pa.Array:
+        known = self._ranks.of(bounds)
+        first = int(known.lo[0])
+        base = self._values.base
+        rows = self._values.values[first - base : int(known.hi.max()) - base]
+        values, codes = np.unique(rows, return_inverse=True)
+        pairs = np.zeros((len(known.lo), 2), np.int64)
+        size = len(values)
+        tree, codes = np.zeros(size + 1, np.int64), np.ascontiguousarray(codes, np.int64)
+        self._run(
+            (tree.ctypes.data, 0, 0), At(first, first, 0, np.float64(self._share)),
+            codes.ctypes.data, first, len(pairs), known.lo.ctypes.data, known.hi.ctypes.data,
+            pairs.ctypes.data, size, 1 << max(0, size.bit_length() - 1), int(self._between),
+        )  # fmt: skip
+        empty = known.hi <= known.lo
+        if not len(values):
+            return pa.nulls(len(pairs), pa.float64() if self._between else self._kind)
+        return self._between_rows(values, pairs, known.hi - known.lo, empty)
+
+    def _between_rows(
+        self, values: np.ndarray, pairs: np.ndarray, counts: np.ndarray, empty: np.ndarray
+    ) -> pa.Array:
+        lower = values[pairs[:, 0]]
+        if not self._between:
+            return answers_as(lower, empty, self._kind)
+        part = self._share * (counts - 1)
+        part -= np.floor(part)
+        upper = values[pairs[:, 1]]
+        with np.errstate(invalid="ignore"):
+            found = np.where(part > 0, lower * (1 - part) + upper * part, lower)
+        return answers_as(found.astype(np.float64), empty, pa.float64())
+
+    def forget(self, row: int) -> None:
+        known = Bounds.of(np.array([row]), np.array([row]))
+        self._values.forget(int(self._ranks.of(known).lo[0]))
+        self._ranks.forget(row)

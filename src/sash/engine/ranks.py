@@ -1,0 +1,55 @@
+"""Ranks: rows numbered among those whose column is not null."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sash.engine.bounds import Bounds
+from sash.engine.tape import Tape
+
+
+class Ranks:
+    """The number of each row among the known ones, where there are nulls; itself where not."""
+
+    def __init__(self) -> None:
+        self._rows = 0
+        self._tape: Tape | None = None  # from the first null on
+        self._known = 0
+
+    def take(self, column: pa.Array) -> pa.Array:
+        """Count a column's rows; give its known ones."""
+        if column.null_count == 0 and self._tape is None:
+            self._rows += len(column)
+            return column
+        if self._tape is None:
+            self._tape = Tape(np.int64)
+            self._tape.base, self._known = self._rows, self._rows
+        valid = np.asarray(pc.is_valid(column))
+        ranks = self._known + np.cumsum(valid) - valid
+        self._tape.add(ranks)
+        self._known += int(valid.sum())
+        self._rows += len(column)
+        return column.drop_null() if column.null_count else column
+
+    def of(self, bounds: Bounds) -> Bounds:
+        """The same windows among the known rows."""
+        if self._tape is None:
+            return bounds
+        return Bounds.of(self._before(bounds.lo), self._before(bounds.hi))
+
+    def _before(self, rows: np.ndarray) -> np.ndarray:
+        """How many known rows come before each of `rows`."""
+        tape = self._tape
+        assert tape is not None
+        if len(tape) == 0:
+            return np.minimum(rows, tape.base)
+        inside = np.clip(rows - tape.base, 0, len(tape) - 1)
+        ranks = tape.values[inside]
+        ranks = np.where(rows >= tape.base + len(tape), self._known, ranks)
+        return np.where(rows < tape.base, rows - tape.base + tape.values[0], ranks)
+
+    def forget(self, row: int) -> None:
+        if self._tape is not None:
+            self._tape.forget(min(row, self._tape.base + len(self._tape) - 1))
