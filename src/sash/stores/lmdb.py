@@ -1,0 +1,287 @@
+"""Records in a directory of this machine: LMDB, a B+ tree mapped into memory. The default.
+
+Cost    get and put O(log n) pages of 4 KiB, from the page cache or the disk; a commit
+        copies the pages it changes, and with sync=True waits for the disk once or twice.
+Space   the records and up to the half again; pages freed by deletes are used again, the
+        file never shrinks. No copy of it in this process: its pages are the page cache's.
+Lasts   committed: survives this process. flush, or sync=True: survives the machine.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+from uuid import uuid4
+
+import lmdb
+from lmdb.verify import VerifyError, verify
+
+from sash.stores.contract import Data, Range, Store, conflict
+from sash.stores.errors import NotAStore, StoreError, StoreFull, StoreUnavailable
+
+T = TypeVar("T")
+
+FORMAT = b"sash store 1 "  # then an id: a store that was replaced by another is not the same
+MARK, RECORDS = b"sash", b"records"
+MIN_MAP = 64 << 10
+_OURS = {"data.mdb", "lock.mdb"}
+
+
+class LMDB(Store):
+    """An LMDB environment in the directory `path`, made if it is not there.
+
+    map_size  the room at first, in bytes. It grows by doubling up to `max_size` (None:
+              as far as the disk goes); past that, `StoreFull`.
+    sync      True: a commit that returned survives a crash of the machine. False: much
+              faster; it survives this process at once, the machine's crash only from
+              a `flush` to the next commit, and after that the store may be lost.
+
+    Several processes may have one store open, each once; not over a network's file system.
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        map_size: int = 1 << 30,
+        max_size: int | None = None,
+        sync: bool = True,
+    ) -> None:
+        if not os.fspath(path):
+            raise ValueError("'lmdb:' names no directory: say 'lmdb:path'")
+        if map_size < MIN_MAP or (max_size is not None and max_size < MIN_MAP):
+            raise ValueError(f"lmdb:{path}: map_size and max_size are {MIN_MAP} bytes at least")
+        self.path = Path(path)
+        self.name = f"lmdb:{self.path}"
+        self.max_size = max_size
+        self._gate = threading.Condition()  # the map moves only while nobody is inside
+        self._inside, self._moving = 0, False
+        self._writing = threading.Lock()
+        self._process = os.getpid()
+        self._closed = False
+        self._check_directory()
+        with self._named("open"):
+            self._env = lmdb.open(
+                str(self.path),
+                map_size=map_size if max_size is None else min(map_size, max_size),
+                sync=sync,
+                readahead=False,  # pages are read one by one, from a file beyond memory
+                max_dbs=1,
+            )
+        try:
+            self._begin()
+        except BaseException:
+            self._env.close()
+            raise
+
+    def flush(self) -> None:
+        self._check_there()
+        with self._entered(), self._named("flush"):
+            self._env.sync(True)
+
+    def close(self) -> None:
+        with self._gate:
+            self._gate.wait_for(lambda: not self._inside)
+            if not self._closed:
+                self._closed = True
+                self._env.close()
+
+    def _get_many(self, keys: list[bytes]) -> list[bytes | None]:
+        return self._read(lambda txn: [txn.get(k) for k in keys])
+
+    def _keys(self, start: bytes, stop: bytes | None, limit: int | None) -> list[bytes]:
+        def found(txn: lmdb.Transaction[bytes]) -> list[bytes]:
+            out: list[bytes] = []
+            cursor = txn.cursor()
+            if cursor.set_range(start):
+                for k in cursor.iternext(keys=True, values=False):
+                    if (stop is not None and k >= stop) or len(out) == limit:
+                        break
+                    out.append(k)
+            return out
+
+        return self._read(found)
+
+    def _commit(
+        self,
+        puts: list[tuple[bytes, Data]],
+        deletes: list[Range],
+        expect: dict[bytes, bytes | None],
+    ) -> None:
+        self._check_there()
+        with self._writing:
+            while not self._try(puts, deletes, expect):
+                self._grow()
+
+    def _try(
+        self,
+        puts: list[tuple[bytes, Data]],
+        deletes: list[Range],
+        expect: dict[bytes, bytes | None],
+    ) -> bool:
+        """One transaction; False when the map was too small for it, and nothing is written."""
+        try:
+            with self._entered(), self._named("commit"), self._transaction(True) as txn:
+                for k, v in expect.items():
+                    if txn.get(k) != v:
+                        raise conflict(self, k)
+                cursor = txn.cursor()
+                for start, stop in deletes:
+                    there = cursor.set_range(start)
+                    while there and (stop is None or cursor.key() < stop):
+                        cursor.delete()  # moves on to the next
+                        there = bool(cursor.key())
+                cursor.putmulti(puts)
+        except lmdb.MapFullError:
+            return False
+        except lmdb.MapResizedError:
+            self._adopt()
+            return self._try(puts, deletes, expect)
+        return True
+
+    def _read(self, work: Callable[[lmdb.Transaction[bytes]], T]) -> T:
+        while True:
+            try:
+                with self._entered(), self._named("read"), self._transaction(False) as txn:
+                    return work(txn)
+            except lmdb.MapResizedError:  # another process made it larger
+                self._adopt()
+
+    def _transaction(self, write: bool) -> lmdb.Transaction[bytes]:
+        return self._env.begin(db=self._db, write=write)
+
+    def _grow(self) -> None:
+        size = self._env.info()["map_size"]
+        larger = size * 2 if self.max_size is None else min(size * 2, self.max_size)
+        if larger <= size:
+            raise StoreFull(
+                self.name,
+                f"the commit does not fit into max_size={self.max_size} bytes; nothing of it "
+                "was written, what was there is intact: open it with a larger max_size",
+            )
+        self._resize(larger)
+
+    def _adopt(self) -> None:
+        self._resize(0)
+
+    def _resize(self, size: int) -> None:
+        """A map of `size` bytes (0: as another process has it). Waits for readers to leave."""
+        with self._gate:
+            self._moving = True  # from now on nobody enters, else it might never be empty
+            self._gate.wait_for(lambda: not self._inside)
+            try:
+                with self._named("grow"):
+                    self._env.set_mapsize(size)
+            finally:
+                self._moving = False
+                self._gate.notify_all()
+
+    @contextmanager
+    def _entered(self) -> Iterator[None]:
+        if os.getpid() != self._process:
+            raise StoreError(
+                self.name, "it was opened before a fork: open it again in this process"
+            )
+        with self._gate:
+            self._gate.wait_for(lambda: not self._moving)
+            if self._closed:
+                raise ValueError(f"{self.name} is closed")
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._gate:
+                self._inside -= 1
+                self._gate.notify_all()
+
+    @contextmanager
+    def _named(self, doing: str) -> Iterator[None]:
+        """LMDB's errors as the store's; MapFull and MapResized are answered, not reported."""
+        try:
+            yield
+        except (lmdb.MapFullError, lmdb.MapResizedError):
+            raise
+        except lmdb.PanicError as error:
+            raise StoreError(self.name, f"{doing}: {error}; close it, open it again") from error
+        except (lmdb.Error, OSError) as error:
+            if isinstance(error, StoreError):
+                raise
+            code = getattr(error, "code", 0) or getattr(error, "errno", 0)
+            # LMDB says EIO for a write that the disk took only a part of.
+            if doing == "commit" and code in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
+                raise StoreFull(
+                    self.name,
+                    f"the disk did not take the commit ({error}); nothing of it was written, "
+                    f"what was there is intact: make room (there are {_free(self.path)} bytes)",
+                ) from error
+            if isinstance(error, lmdb.InvalidError | lmdb.VersionMismatchError):
+                raise NotAStore(self.name, f"data.mdb is not LMDB's: {error}") from error
+            raise StoreError(self.name, f"{doing}: {error}") from error
+
+    def _check_directory(self) -> None:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            others = {p.name for p in self.path.iterdir()}
+        except (FileExistsError, NotADirectoryError):
+            raise NotAStore(self.name, "there is a file; a store is a directory") from None
+        except OSError as error:
+            raise StoreUnavailable(self.name, f"cannot be opened: {error}") from error
+        if others and "data.mdb" not in others and others - _OURS:
+            raise NotAStore(
+                self.name,
+                f"the directory holds other things ({sorted(others)[0]!r}) and no store: "
+                "name an empty one, or one that does not exist",
+            )
+
+    def _begin(self) -> None:
+        """Check what is there and mark what is new; then nothing else is mistaken for it."""
+        self._check_whole()
+        self._env.reader_check()  # slots of killed processes, which would keep pages from reuse
+        with self._named("open"), self._env.begin(write=True) as txn:
+            mark = txn.get(MARK)
+            if mark is None and txn.stat()["entries"]:
+                raise NotAStore(self.name, "an LMDB environment of something else")
+            if mark is not None and not mark.startswith(FORMAT):
+                raise NotAStore(self.name, f"written by another version: {mark!r}, not {FORMAT!r}")
+            if mark is None:
+                txn.put(MARK, FORMAT + uuid4().hex.encode())
+            self._db = self._env.open_db(RECORDS, txn=txn)
+        self._file = os.stat(self.path / "data.mdb").st_ino
+
+    def _check_whole(self) -> None:
+        """A file that lost its tail would end the process by a signal when it is read."""
+        pages = self._env.info()["last_pgno"] + 1
+        size = os.stat(self.path / "data.mdb").st_size
+        # Pages that were taken and given back in one commit are never written, so a file
+        # that is too short may be whole: only then is the whole of it checked.
+        if size < pages * self._env.stat()["psize"] and (wrong := _wrong(self.path)):
+            raise NotAStore(self.name, f"data.mdb is damaged: {wrong}")
+
+    def _check_there(self) -> None:
+        try:
+            there = os.stat(self.path / "data.mdb").st_ino == self._file
+        except OSError:
+            there = False
+        if not there:
+            raise StoreUnavailable(
+                self.name, "its files were removed or replaced since it was opened: put them back"
+            )
+
+
+def _wrong(path: Path) -> str | None:
+    """What is wrong with the file, if something is: reads all of it, and never maps it."""
+    try:
+        problems = verify(str(path))  # type: ignore[no-untyped-call]
+    except VerifyError as error:
+        return str(error)
+    return problems[0] if problems else None
+
+
+def _free(path: Path) -> int:
+    room = os.statvfs(path)
+    return room.f_bavail * room.f_frsize
