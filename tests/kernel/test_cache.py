@@ -88,3 +88,37 @@ def test_without_a_place_to_write_it_compiles_for_itself(run) -> None:  # type: 
     run.cache.parent.parent.mkdir(exist_ok=True)
     run.cache.parent.write_text("a file where the cache should be")
     assert run(SUM) == ["[1, 3, 6, 9, 12]"]
+
+
+TWO = """
+import sys
+import numpy as np
+from sash import Monoid, monoids as m, swag
+def affine_lift(x):
+    return (x % 97, 1)
+def affine(f, g):
+    return (f[0] * g[0] % 97, (f[1] * g[0] + g[1]) % 97)
+kinds = {
+    "affine": (Monoid("affine", (1, 0), affine_lift, affine), np.arange(1, 99)),
+    "sum": (m.Sum(), np.arange(1, 99) * 0.5),
+    "max": (m.Max(), np.arange(1, 99) * 0.5),
+}
+for kind in sys.argv[1:]:
+    monoid, xs = kinds[kind]
+    for algorithm in (swag.TwoStacksLite, swag.TwoStacks):
+        compiled = algorithm(monoid, compiled=True).slide(xs, 16).tolist()
+        plain = algorithm(monoid, compiled=False).slide(xs.tolist(), 16)
+        assert [*map(str, compiled)] == [*map(str, np.array(plain).tolist())] or np.allclose(
+            np.array(compiled, float), np.array(plain, float)
+        ), (kind, algorithm)
+print("agree")
+"""
+
+
+def test_kernels_of_several_processes_do_not_mix(tmp_path: Path) -> None:
+    """Each process makes one kernel, the last loads them all: machine code is linked by name."""
+    environment = {**os.environ, "SASH_CACHE_DIR": str(tmp_path)}
+    for kinds in (["affine"], ["sum"], ["max"], ["max", "affine", "sum"]):
+        command = [sys.executable, "-c", TWO, *kinds]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+        assert done.stdout.strip() == "agree", (kinds, done.stderr)

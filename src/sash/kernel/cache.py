@@ -22,7 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-FORMAT = 1
+FORMAT = 2
 STAMP = 1_000_000_000  # numba compares time stamps: the same file, the same stamp
 
 
@@ -109,7 +109,9 @@ class KernelFile:
 
         scope["__name__"] = __name__
         exec(compile(self._text, str(self.path), "exec"), scope)
-        made = njit(signature, cache=True, nogil=True, **JIT)(scope[self._driver])
+        driver = scope[self._driver]
+        driver.__name__ = driver.__qualname__ = self.path.stem  # linked by name: no two alike
+        made = njit(signature, cache=True, nogil=True, **JIT)(driver)
         # Entered by its signature: numba takes two named tuples of the same shape for one type.
         return made.get_overload(signature)
 

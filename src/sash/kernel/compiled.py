@@ -112,15 +112,20 @@ def _make(driver: Callable[..., Any], target: Target, name: str) -> Kernel:
             known = _notes(target) if gives or target.inputs else {}
             file.write_notes(known)
         answer = _answer(known) if gives else None
-        run = file.load(lambda: _scope(driver, target, answer), _signature(driver, target))
+        run = file.load(lambda: _scope(driver, target, answer, name), _signature(driver, target))
     return Kernel(run, answer)
 
 
-def _scope(driver: Any, target: Target, answer: Answer | None) -> dict[str, Any]:
-    """The globals of a driver: words, steps and the user's functions, jitted."""
+def _scope(driver: Any, target: Target, answer: Answer | None, name: str) -> dict[str, Any]:
+    """The globals of a driver: words, steps and the user's functions, jitted.
+
+    Each has the kernel's `name` in its own: machine code from the cache is linked by
+    name, and two kernels from two processes may have a function in common but for that.
+    """
     from sash.kernel.machine import inner
 
     def jit(copy: Any, original: Any) -> Any:
+        copy.__name__ = copy.__qualname__ = f"{original.__name__}_{name}"
         return inner(copy, not getattr(original, "__outlined__", False))
 
     binder = Binder(_meanings(target, answer, jit), follow=_compiles, wrap=jit)

@@ -85,7 +85,9 @@ def _function_parts(function: types.FunctionType) -> list[Any]:
         if isinstance(value, types.ModuleType):
             members = [vars(value).get(name) for name in names]  # getattr may warn or import
             inside += [m for m in members if isinstance(m, types.FunctionType)]
-    return [function.__code__, function.__defaults__, function.__kwdefaults__, cells, used, inside]
+    own = {k: v for k, v in function.__dict__.items() if k != "__wrapped__"}
+    parts = [function.__code__, function.__defaults__, function.__kwdefaults__, own]
+    return [*parts, cells, used, inside]
 
 
 def _filled(cell: types.CellType) -> bool:
