@@ -18,6 +18,7 @@ from sash.swag.fiba.tree import (
     NEED,
     NEED_KIDS,
     TIMES,
+    TREELETS,
     USED,
     USED_KIDS,
     is_empty,
@@ -33,7 +34,10 @@ class Bulks(TreeState):
     """A tree that takes many items at once."""
 
     def _kernel(self, driver: Any, columns: Any, n: int) -> Kernel | None:
-        """The compiled driver, or None where it is to run as plain Python."""
+        """The compiled driver, or None where it is to run as plain Python.
+
+        It is compiled only for WORTH items, or if that is asked for.
+        """
         if self._compiled is False:
             return None
         if self._layout is None or columns is None or self._clock == times.OBJECT:
@@ -44,7 +48,33 @@ class Bulks(TreeState):
                 )
             return None
         inputs = tuple(c.dtype for c in columns)
-        return self._steps.kernel(driver, inputs, bool(self._compiled), n >= WORTH)
+        if (driver, inputs) in self._steps.kernels:
+            return self._steps.kernels[driver, inputs]
+        if self._compiled is None and n < WORTH:
+            return None
+        return self._steps.compile(driver, inputs, self._compiled)
+
+    def _insert_at_once(self, ts: np.ndarray, xs: np.ndarray) -> bool:
+        """Insert a bulk that needs no preparation at all; whether it was one.
+
+        The general way takes 7 µs to look at its arguments, as long as inserting 1,000.
+        """
+        n, head = len(ts), self._room.head
+        kernel = self._steps.kernels.get((drivers.insert_bulk, (xs.dtype,)))
+        ready = (
+            kernel is not None
+            and self._clock == times.INT
+            and ts.dtype == times.INT64
+            and ts.shape == xs.shape
+            and ts.ndim == 1
+            and 0 < n <= head[TREELETS]
+            and ts.flags.c_contiguous
+            and xs.flags.c_contiguous
+        )
+        if kernel is None or not ready:
+            return False
+        self._changes += 1
+        return bool(self._run(kernel, address(ts), (address(xs),), n) == drivers.DONE)
 
     def _run(self, kernel: Kernel, *arguments: Any) -> Any:
         """Enter compiled code; if the monoid's functions can fail there, it can be undone."""

@@ -42,6 +42,20 @@ def insert_bulk(room: Any, times: Any, xs: Any, n: int) -> int:
 
 def stage(q: Any, times: Any, xs: Any, n: int) -> int:
     """Lift the items into treelets, equal times combined: how many; 0 if they are not sorted."""
+    ascending = True
+    for i in range(1, n):
+        ascending &= times[i - 1] < times[i]
+    if not ascending:
+        return stage_slowly(q, times, xs, n)
+    for i in range(n):  # without a branch, so that it becomes vector instructions
+        q.new_time[i] = times[i]
+    for i in range(n):
+        put(q.new_val, i, lift(q, item(xs, i)))
+    return n
+
+
+def stage_slowly(q: Any, times: Any, xs: Any, n: int) -> int:
+    """As stage, where times are equal or not in order."""
     m = 0
     t = times[0]
     q.new_time[0] = t

@@ -31,22 +31,18 @@ class Steps:
         self.size, self.range_query = self.bind(aggregate.size), self.bind(ranges.range_query)
         functions = (monoid.lift, monoid.combine, monoid.lower, monoid.fill)
         self.careful = any(may_raise(function) for function in functions)
-        self._kernels: dict[Any, Kernel | None] = {}
+        self.kernels: dict[Any, Kernel | None] = {}
 
-    def kernel(
-        self, driver: Any, inputs: tuple[np.dtype, ...], insist: bool, worth_it: bool
+    def compile(
+        self, driver: Any, inputs: tuple[np.dtype, ...], insist: bool | None
     ) -> Kernel | None:
-        """The compiled driver, if there is one: it is made if that is `worth_it`."""
-        key = driver, inputs
-        if key not in self._kernels:
-            if self.layout is None or not (insist or worth_it):
-                return None
-            target = Target(
-                self.monoid, self.layout, {}, Cursors, Tree, inputs=inputs, places=PLACES
-            )
-            make = compiled if insist else compiled_or_none
-            self._kernels[key] = make(driver, target)
-        return self._kernels[key]
+        """The compiled driver, or None where that can not be."""
+        if self.layout is None:
+            return None
+        target = Target(self.monoid, self.layout, {}, Cursors, Tree, inputs=inputs, places=PLACES)
+        make = compiled if insist else compiled_or_none
+        kernel = self.kernels[driver, inputs] = make(driver, target)
+        return kernel
 
 
 def may_raise(function: Any, seen: frozenset[int] = frozenset()) -> bool:

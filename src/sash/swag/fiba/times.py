@@ -124,6 +124,8 @@ def as_kind(kind: str, found: str, ts: Any) -> Any:
 
 def key_upto(kind: str, t: Any) -> Any:
     """The largest key that is not after t, whatever kind of number t is; None if there is none."""
+    if kind == INT and type(t) is int and LEAST <= t <= MOST:
+        return t
     return _near(kind, t, -1)
 
 

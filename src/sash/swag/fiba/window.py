@@ -78,17 +78,18 @@ class FiBA(Bulks):
         >>> t.bulk_insert([5, 6, 7], [1, 2, 3]); t.bulk_evict(6); list(t)
         [(7, 3)]
         """
-        if is_empty(self._q):
-            return
         t = times.key_upto(self._clock, time)
         if t is None:
             return
         self._changes += 1
-        kernel = self._kernel(drivers.evict_bulk, (), len(self))
+        kernel = self._steps.kernels.get((drivers.evict_bulk, ()))
+        if kernel is None or self._clock == times.OBJECT:
+            kernel = None if is_empty(self._q) else self._kernel(drivers.evict_bulk, (), len(self))
         if kernel is None:
             self._atomically(self._steps.bulk_evict, t)
         else:
-            self._make_room()
+            if self._steps.careful:
+                self._make_room()
             self._run(kernel, t)
 
     def bulk_insert(self, times_: Any, xs: Any) -> None:
@@ -103,6 +104,9 @@ class FiBA(Bulks):
         >>> t.bulk_insert([2, 1, 2], ["b", "a", "c"]); t.query(), len(t)
         ('abc', 2)
         """
+        if type(times_) is np.ndarray and type(xs) is np.ndarray:
+            if self._insert_at_once(times_, xs):
+                return
         kind, ts = times.many(times_)
         items = xs if hasattr(xs, "__len__") else list(xs)
         n, count = len(ts), count_of(items)
