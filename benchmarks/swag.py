@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -68,23 +69,19 @@ def static(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         xs = items_for(algorithm, monoid, size, options.items)
         n = len(xs[0]) if isinstance(xs, tuple) else len(xs)
         typed = MONOIDS[monoid]().of(kind_of(xs))
-        out = output(algorithm, typed, xs)
-
-        def run(
-            algorithm: str = algorithm, typed: Any = typed, xs: Any = xs, out: Any = out
-        ) -> None:
-            ALGORITHMS[algorithm](typed).slide(xs, size, out=out)
-
-        rates = [reference_rate("two_stacks_lite", "sum", size, options.items)]
-        own = REFERENCES.get(algorithm)
-        if own and monoid in ("max", "sum", "stddev"):
-            rates.append(reference_rate(own, monoid, size, options.items))
-        seconds = best_of({"run": run}, options.repeat)["run"]
-        rate = n / seconds / 1e6
+        run = partial(slide_once, algorithm, typed, xs, size, output(algorithm, typed, xs))
+        common = reference_rate("two_stacks_lite", "sum", size, options.items)
+        own = REFERENCES.get(algorithm) if monoid in ("max", "sum", "stddev") else None
+        itself = reference_rate(own, monoid, size, options.items) if own else None
+        rate = n / best_of({"run": run}, options.repeat)["run"] / 1e6
         row = {"algorithm": algorithm, "monoid": monoid, "size": size, "rate": rate}
-        row["to_cpp_two_stacks_lite_sum"] = rate / rates[0] if rates[0] else None
-        row["to_cpp_itself"] = rate / rates[1] if len(rates) > 1 and rates[1] else None
+        row["to_cpp_two_stacks_lite_sum"] = rate / common if common else None
+        row["to_cpp_itself"] = rate / itself if itself else None
         yield row
+
+
+def slide_once(algorithm: str, monoid: Any, xs: Any, size: int, out: Any) -> None:
+    ALGORITHMS[algorithm](monoid).slide(xs, size, out=out)
 
 
 def items_for(algorithm: str, monoid: str, size: int, items: int) -> Any:
@@ -104,55 +101,39 @@ def dynamic(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Fill and drain: n insertions, then n evictions, again and again."""
     for algorithm, monoid, size in cases(options):
         xs = inputs(monoid, size)
-        typed = MONOIDS[monoid]().of(kind_of(xs))
         rounds = max(1, options.items // size // 8)
-
-        def run(
-            algorithm: str = algorithm,
-            typed: Any = typed,
-            xs: Any = xs,
-            rounds: int = rounds,
-            size: int = size,
-        ) -> None:
-            window: Any = ALGORITHMS[algorithm](typed)
-            for _ in range(rounds):
-                window.insert_many(xs)
-                window.evict_many(size)
-
+        run = partial(fill_and_drain, algorithm, MONOIDS[monoid]().of(kind_of(xs)), xs, rounds)
         run()
-        seconds = best_of({"run": run}, options.repeat)["run"]
-        rate = rounds * size / seconds / 1e6
+        rate = rounds * size / best_of({"run": run}, options.repeat)["run"] / 1e6
         yield {"algorithm": algorithm, "monoid": monoid, "size": size, "rate": rate}
+
+
+def fill_and_drain(algorithm: str, monoid: Any, xs: Any, rounds: int) -> None:
+    window: Any = ALGORITHMS[algorithm](monoid)
+    for _ in range(rounds):
+        window.insert_many(xs)
+        window.evict_many(len(window))
 
 
 def coarse(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Evict m, insert m, query once; m from 1 to the whole window."""
     for algorithm, monoid, size in cases(options):
-        for m_items in sorted({1, 4, 64, max(1, size // 16), max(1, size // 4), size}):
-            xs = inputs(monoid, m_items)
-            typed = MONOIDS[monoid]().of(kind_of(xs))
-            rounds = max(1, min(2000, options.items // m_items // 16))
-            window: Any = ALGORITHMS[algorithm](typed)
+        for k in sorted({1, 4, 64, max(1, size // 16), max(1, size // 4), size}):
+            xs = inputs(monoid, k)
+            rounds = max(1, min(2000, options.items // k // 16))
+            window: Any = ALGORITHMS[algorithm](MONOIDS[monoid]().of(kind_of(xs)))
             window.insert_many(inputs(monoid, size))
-
-            def run(
-                window: Any = window, xs: Any = xs, rounds: int = rounds, k: int = m_items
-            ) -> None:
-                for _ in range(rounds):
-                    window.evict_many(k)
-                    window.insert_many(xs)
-                    window.query()
-
+            run = partial(slide_by, window, xs, k, rounds)
             run()
-            seconds = best_of({"run": run}, options.repeat)["run"]
-            rate = rounds * m_items / seconds / 1e6
-            yield {
-                "algorithm": algorithm,
-                "monoid": monoid,
-                "size": size,
-                "m": m_items,
-                "rate": rate,
-            }
+            rate = rounds * k / best_of({"run": run}, options.repeat)["run"] / 1e6
+            yield {"algorithm": algorithm, "monoid": monoid, "size": size, "m": k, "rate": rate}
+
+
+def slide_by(window: Any, xs: Any, k: int, rounds: int) -> None:
+    for _ in range(rounds):
+        window.evict_many(k)
+        window.insert_many(xs)
+        window.query()
 
 
 def latencies(options: argparse.Namespace) -> Iterator[dict[str, Any]]:

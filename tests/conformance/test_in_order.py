@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from sash import swag
+from sash.swag.registry import IN_ORDER
 from sash.testing import Oracle
 from tests.conformance.cases import CORE, Case, fitting, is_quick, pairs
 
@@ -91,7 +92,7 @@ def slide(window: Any, oracle: Oracle, xs: list[Any], size: int, case: Case) -> 
         assert same(answer, expected)
 
 
-@pytest.mark.parametrize("algorithm", swag.registry.IN_ORDER)
+@pytest.mark.parametrize("algorithm", IN_ORDER)
 def test_bad_input_is_refused_and_nothing_changes(algorithm: type[swag.Window]) -> None:
     monoid = fitting(algorithm, CORE)[0].make()
     window: Any = algorithm(monoid)

@@ -69,8 +69,8 @@ def as_pass(frame: Frame, unit: int | None) -> Pass:
     if isinstance(frame, Session):
         return Pass(passes.sessions, steps(frame.gap), 0)
     if isinstance(frame, Sliding):
-        lengths = (steps(b) for b in (frame.size, frame.slide, frame.offset))
-        return Pass(passes.slides, *lengths, kind=_closed(frame.closed))
+        size, slide, offset = (steps(b) for b in (frame.size, frame.slide, frame.offset))
+        return Pass(passes.slides, size, slide, offset, _closed(frame.closed))
     if isinstance(frame, Delta):
         return Pass(passes.deltas, steps(frame.d), 0)
     if isinstance(frame, Until):

@@ -62,7 +62,9 @@ class Stream:
 
     def _give_block(self, end: int) -> Iterator[pa.RecordBatch]:
         begin = self._done
-        bounds = {key: f.find(begin, end) for key, f in self._frames.items()}
+        bounds: dict[Any, Bounds] = {
+            key: frame.find(begin, end) for key, frame in self._frames.items()
+        }
         answers = [
             self._rows.workers[out].answer(bounds[a.frame])
             for out, a in self.query.aggregations.items()

@@ -157,8 +157,9 @@ def reach_of(query: Query, table: pa.Table) -> Reach | None:
         return None
     by_rows = [f for f in frames if isinstance(f, Rows)]
     by_time = [f for f in frames if isinstance(f, Range)]
-    sides = [(f.preceding, f.following) for f in (*by_rows, *by_time)]
-    if any(bound is None for side in sides for bound in side):
+    bounds = [b for f in by_rows for b in (f.preceding, f.following)]
+    bounds += [b for f in by_time for b in (f.preceding, f.following)]  # type: ignore[misc]
+    if None in bounds:
         return None
     unit = unit_of(table.schema.field(query.time).type)
     times = numbers(one_array(table.column(query.time)))

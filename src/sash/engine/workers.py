@@ -74,7 +74,8 @@ class Shelf:
     """A column's rows by number, of any type, forgotten an array at a time."""
 
     def __init__(self, kind: pa.DataType) -> None:
-        self._kind, self._arrays = kind, []
+        self._kind = kind
+        self._arrays: list[pa.Array] = []
         self._base = self._rows = 0
 
     def add(self, column: pa.Array) -> None:

@@ -30,7 +30,7 @@ class Answers:
         if not self.nulls.any():
             return self._named(self.values)
         if self._answer.layout.parts is None:
-            return np.ma.array(self.values, mask=self.nulls[:, 0])
+            return np.ma.array(self.values, mask=self.nulls[:, 0].view(np.bool_))
         return [_with_nulls(x, iter(null)) for x, null in zip(self.values.tolist(), self.nulls)]
 
     def _named(self, values: np.ndarray) -> np.ndarray:

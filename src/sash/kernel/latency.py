@@ -21,9 +21,7 @@ from sash.kernel.words import (
 )
 
 
-def timed_slide(
-    memory: Any, at: Any, xs: Any, n: int, most: int, out: Any, spent: Any
-) -> Any:
+def timed_slide(memory: Any, at: Any, xs: Any, n: int, most: int, out: Any, spent: Any) -> Any:
     """As `slide`; the cycles that each evict, insert and query took go to `spent`."""
     q = attach(memory)
     for i in range(n):

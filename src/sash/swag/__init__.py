@@ -9,7 +9,6 @@ from sash.swag.flat_fit import FlatFIT
 from sash.swag.log_mta import LogMTA
 from sash.swag.reactive import Reactive
 from sash.swag.recalc import Recalc
-from sash.swag import registry
 from sash.swag.registry import ALGORITHMS, restore
 from sash.swag.snapshot import SnapshotError
 from sash.swag.subtract_on_evict import SubtractOnEvict
@@ -20,8 +19,8 @@ from sash.swag.window import Window
 __all__ = [
     "ALGORITHMS",
     "AMTA",
-    "BInt",
     "DABA",
+    "BInt",
     "DABALite",
     "FlatFAT",
     "FlatFIT",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -120,13 +121,15 @@ class InOrder(Window):
         if not self._checked:
             self._check_shapes(v)
         self._room.reserve(self._at, 1)
-        self._at = self._insert(self._q, self._at, v)
+        with self._whole():
+            self._at = self._insert(self._q, self._at, v)
 
     def evict(self) -> None:
         """Remove the oldest item; IndexError if there is none."""
         if len(self) == 0:
             raise IndexError(f"evict from an empty {type(self).__name__} window")
-        self._at = self._evict(self._q, self._at)
+        with self._whole():
+            self._at = self._evict(self._q, self._at)
 
     def query(self) -> Any:
         if len(self) == 0:  # of the monoid as it was given: a typed one's identity is a number
@@ -191,16 +194,19 @@ class InOrder(Window):
         if kernel is None or columns is None:
             answers: list[Any] = [None] * n
             run = self._plain(drivers.follow)
-            self._at, self._shift = run(
-                self._q, self._at, self._shift, xs, base, n, lo.tolist(), hi.tolist(), answers
-            )
+            bounds = lo.tolist(), hi.tolist()
+            with self._whole():
+                self._at, self._shift = run(
+                    self._q, self._at, self._shift, xs, base, n, *bounds, answers
+                )
             return answers, None
         out = Answers(kernel.answer, n)
-        at, self._shift = kernel.run(
-            self._room.memory(), entered(self._at, self._room.held), self._shift,
-            addresses(columns), base, n, lo.ctypes.data, hi.ctypes.data, out.address,
-        )  # fmt: skip
-        self._at = left(at, self._room.held)
+        with self._whole():
+            at, self._shift = kernel.run(
+                self._room.memory(), entered(self._at, self._room.held), self._shift,
+                addresses(columns), base, n, lo.ctypes.data, hi.ctypes.data, out.address,
+            )  # fmt: skip
+            self._at = left(at, self._room.held)
         return out.values, out.nulls[:, 0].view(np.bool_) if len(out.nulls) else None
 
     @property
@@ -266,7 +272,25 @@ class InOrder(Window):
 
     def _run(self, kernel: Kernel, *arguments: Any) -> None:
         at = entered(self._at, self._room.held)
-        self._at = left(kernel.run(self._room.memory(), at, *arguments), self._room.held)
+        with self._whole():
+            self._at = left(kernel.run(self._room.memory(), at, *arguments), self._room.held)
+
+    @contextlib.contextmanager
+    def _whole(self) -> Iterator[None]:
+        """An error in the middle of a step may leave cells of it behind: then say so for good."""
+        try:
+            yield
+        except Exception as problem:
+            reason = (
+                f"this {type(self).__name__} window was left half changed by {problem!r}: "
+                "make it anew, or restore a snapshot"
+            )
+
+            def refuse(*_: Any) -> Any:
+                raise RuntimeError(reason)
+
+            self._insert = self._evict = self._query = self._size = refuse
+            raise
 
     def _check_shapes(self, v: Any) -> None:
         assert self._layout is not None
