@@ -56,6 +56,13 @@ end
 return 0
 """
 
+# Both at one moment; a script and not MULTI, which a full server refuses for reads too.
+# ARGV: the range's two ends, and how many at most.
+LIST = """
+local found = redis.call('ZRANGEBYLEX', KEYS[2], ARGV[1], ARGV[2], 'LIMIT', 0, ARGV[3])
+return {redis.call('HGET', KEYS[1], ''), found}
+"""
+
 
 class Redis(Store):
     """The store called `title` in the server and database of `url`, made if not there.
@@ -77,6 +84,7 @@ class Redis(Store):
         self.name = f"{scheme}://{at.get('host', 'localhost')}:{at.get('port', 6379)}/{at['db']}"
         self._records, self._order = f"{{{title}}}:records", f"{{{title}}}:order"
         self._script = self._client.register_script(COMMIT)
+        self._list = self._client.register_script(LIST)
         self._closed = False
         try:
             self._begin()
@@ -98,11 +106,8 @@ class Redis(Store):
         return values
 
     def _keys(self, start: bytes, stop: bytes | None, limit: int | None) -> list[bytes]:
-        with self._client.pipeline(transaction=True) as both:
-            both.hget(self._records, MARK)
-            count = -1 if limit is None else limit
-            both.zrangebylex(self._order, *_ends(start, stop), start=0, num=count)
-            mark, found = self._call("read", both.execute)
+        args = [*_ends(start, stop), -1 if limit is None else limit]
+        mark, found = self._call("read", self._list, [self._records, self._order], args)
         self._check_mark(mark)
         return found
 
@@ -140,7 +145,7 @@ class Redis(Store):
 
     def _check_free(self) -> None:
         """Refuse keys that something else uses: a commit must not fail half-way on them."""
-        with self._client.pipeline(transaction=True) as three:
+        with self._client.pipeline(transaction=False) as three:
             three.type(self._order)
             three.hlen(self._records)
             three.hexists(self._records, MARK)
@@ -190,7 +195,7 @@ class Redis(Store):
             ) from error
         except redis.ResponseError as error:
             text = str(error)
-            if "OOM" in text:
+            if isinstance(error, redis.OutOfMemoryError) or "OOM" in text:
                 raise StoreFull(
                     self.name,
                     f"{doing}: the server's maxmemory is reached; nothing was written, "
