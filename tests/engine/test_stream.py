@@ -116,6 +116,34 @@ def test_every_aggregation() -> None:
     check(sample(250, 6), aggregations, size=50)
 
 
+def test_policies_against_the_definition() -> None:
+    """The AMTA paper's running example, sum <= 10, and a maximum over a window that it keeps."""
+    table = sample(120, 11, keys=3).set_column(
+        5, "i", pa.array(np.random.default_rng(1).integers(1, 6, 120))
+    )
+
+    def too_much(total: int, old: int) -> bool:
+        return total - old >= 10
+
+    asked = {
+        "sum": sf.sum("i").over(sash.policy(too_much)),
+        "longest": sf.concat("w").over(sash.policy(lambda total, old: len(total) - len(old) > 4)),
+        "hi": sf.max("i").over(sash.policy(too_much, of=sash.monoids.Sum())),
+    }
+    query = Query(("k",), "s", asked)
+    found = pa.Table.from_batches(
+        list(run(query, table.schema, table.to_batches(max_chunksize=17)))
+    ).to_pylist()
+    for key in range(3):
+        kept: list[int] = []
+        for row in (r for r in found if r["k"] == key):
+            kept.append(row["i"])
+            while kept and sum(kept) - kept[0] >= 10:
+                kept.pop(0)
+            assert row["sum"] == sum(kept)
+            assert row["hi"] == max(kept)
+
+
 def test_a_time_in_any_unit_takes_durations() -> None:
     table = sample(120, 7)
     for unit in ("s", "ms", "us", "ns"):

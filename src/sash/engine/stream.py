@@ -19,10 +19,11 @@ from sash.engine.bounds import Bounds
 from sash.engine.columns import number_type, numbers
 from sash.engine.definition import Query, unit_of
 from sash.engine.frames import Finder, ready_rows
+from sash.engine.policies import Run
 from sash.engine.rows import Rows
 from sash.engine.slides import Slides
 from sash.engine.tape import Tape
-from sash.windows.frames import Delta, Frame, Until
+from sash.windows.frames import Delta, Frame, Policy, Until
 
 BLOCK = 1 << 16
 """Rows that are worked on at a time: what they need stays in the processor's cache."""
@@ -62,7 +63,7 @@ class Stream:
 
     def _give_block(self, end: int) -> Iterator[pa.RecordBatch]:
         begin = self._done
-        bounds: dict[Any, Bounds] = {
+        bounds: dict[Any, Bounds | Run] = {
             key: frame.find(begin, end) for key, frame in self._frames.items()
         }
         answers = [
@@ -80,7 +81,7 @@ class Stream:
         counts = [f.ready(times, last_key, last) for f in self._frames.values()]
         return self._done + min(counts, default=len(times))
 
-    def _forget(self, bounds: dict[Any, Bounds]) -> None:
+    def _forget(self, bounds: dict[Any, Bounds | Run]) -> None:
         rows = self._rows
         oldest = min((int(b.lo[-1]) for b in bounds.values()), default=self._done)
         oldest = min(oldest, self._done - 1)  # a session looks one row back
@@ -120,7 +121,7 @@ class FrameAtWork:
             self._content = Tape(dtype)
         elif isinstance(frame, Until):
             self._content = Tape(np.int8)
-        self._finder = Finder(frame, dtype, unit)
+        self._finder = None if isinstance(frame, Policy) else Finder(frame, dtype, unit)
 
     def take(self, columns: dict[str, pa.Array]) -> None:
         if isinstance(self._frame, Delta) and self._content is not None:
@@ -132,9 +133,13 @@ class FrameAtWork:
             self._content.add(_ends(self._frame, columns))
 
     def ready(self, times: np.ndarray, last_key: int, last: bool) -> int:
+        if self._finder is None:
+            return len(times)
         return ready_rows(self._frame, self._finder.reach, times, last_key, last)
 
-    def find(self, begin: int, end: int) -> Bounds:
+    def find(self, begin: int, end: int) -> Bounds | Run:
+        if self._finder is None:
+            return Run(begin, end, self._rows.keys_from(begin), np.array([end]))
         time, ends = self._rows.time, None
         if isinstance(self._frame, Delta) and self._content is not None:
             time = self._content

@@ -16,16 +16,21 @@ from sash.engine.bounds import Bounds
 from sash.engine.columns import answers_as, number_type, numbers, objects
 from sash.engine.definition import Aggregation
 from sash.engine.multiset import Distinct, Percentile
+from sash.engine.policies import ByPolicy
 from sash.engine.ranks import Ranks
 from sash.engine.tape import Tape
 from sash.monoids.monoid import Monoid
+from sash.monoids.sums import Count
 from sash.swag.subtract_on_evict import SubtractOnEvict
 from sash.swag.two_stacks_lite import TwoStacksLite
 from sash.swag.window import InOrder
+from sash.windows.frames import Policy
 
 
 def worker(a: Aggregation, kinds: list[pa.DataType], result: pa.DataType | None) -> Any:
     """The worker for an aggregation over columns of these types."""
+    if isinstance(a.frame, Policy):
+        return ByPolicy(a.monoid or Count(), a.frame, result)
     if a.how == "count":
         return Counter() if not kinds else Known()
     if a.how in ("first", "last"):
