@@ -129,11 +129,11 @@ def _steps(bound: Bound, unit: int | None) -> int | float:
 
 def estimated_size(df: DataFrame) -> int | None:
     """Bytes that Spark expects of `df`, without a job; None if it does not know."""
-    plan = getattr(df, "_jdf", None)
-    if plan is not None:
-        size = int(plan.queryExecution().optimizedPlan().stats().sizeInBytes())
+    frame: Any = df
+    if hasattr(frame, "_jdf"):
+        size = int(frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes())
     else:
-        found = re.search(r"sizeInBytes=([\d.E+]+) (\w*)B", df._explain_string(mode="cost"))  # type: ignore[attr-defined]
+        found = re.search(r"sizeInBytes=([\d.E+]+) (\w*)B", frame._explain_string(mode="cost"))
         if found is None:
             return None
         number, prefix = found.groups()
@@ -180,7 +180,7 @@ def _cuts(rows: DataFrame, clock: Clock, decision: Decision) -> Column:
     """Where to cut: an array of ticks; with keys, a map of such by the hash of a key."""
     assert decision.reach is not None
     least, count = WIDE * decision.reach.whole, decision.partitions
-    sample = rows if decision.fraction >= 1 else rows.sample(decision.fraction, seed=1)
+    sample = rows if decision.fraction >= 1 else rows.sample(fraction=decision.fraction, seed=1)
     ranks = F.array(*(F.lit(i / count) for i in range(1, count)))
     cuts = F.percentile_approx("tick", ranks, max(1000, 10 * count)).alias("cuts")
     if "key" not in rows.columns:
@@ -238,6 +238,8 @@ class Clock:
 
     def shift(self, tick: Column, steps: int | float) -> Column:
         """A tick so many steps later, or the last one there is."""
+        if steps == 0:
+            return tick
         if self.kind == "timestamp_ntz":
             return tick + F.lit(timedelta(microseconds=steps))
         if self.kind in ("float", "double"):  # as far as rounding may carry

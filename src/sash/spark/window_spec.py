@@ -206,8 +206,8 @@ def _frame(out: str, spec: Spec, kind: str, time: str) -> Frame:
     if unit == "rows":
         return rows_between(start, end)
     if kind == "date":
-        days = [None if b is None else Duration(b * UNITS["d"]) for b in (start, end)]
-        return range_between(*days)
+        lo, hi = (None if b is None else Duration(b * UNITS["d"]) for b in (start, end))
+        return range_between(lo, hi)
     if kind.startswith("timestamp") and any((start, end)):
         raise TypeError(
             f"{out}: rangeBetween({start}, {end}) has no unit, but {time!r} is a {kind}, and "
