@@ -26,7 +26,7 @@ from sash.swag.fiba.tree import (
 )
 from sash.swag.window import as_array
 
-BULK = 4096  # larger bulks go in parts of so many items, so that treelets take little room
+BULK = 2048  # larger bulks go in parts of so many items, so that treelets take little room
 WORTH = 512  # items from which on it is worth it to compile
 
 
@@ -186,7 +186,7 @@ def in_order(
 def address(array: np.ndarray) -> int:
     """Where an array that is not empty lies; `array.ctypes` takes three times as long."""
     try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
     except TypeError:  # it must not be written to
         return int(array.ctypes.data)
 

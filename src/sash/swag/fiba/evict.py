@@ -109,6 +109,7 @@ def pass_up(q: Any, top: int, bottom: int) -> None:
         drop(q, x, i, gone)
         if near == 0:
             x, level = make_root(q, x, level)
+            stale = False
             break
         above = parent(q, x)
         stale = stale and child(q, near, 0) == nearer  # else x is its parent

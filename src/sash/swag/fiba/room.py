@@ -1,7 +1,7 @@
-"""Room: the arrays that the tree's columns are, enlarged between operations.
+"""Room: the columns of a tree, enlarged between operations.
 
-They grow in place, by a sixteenth at a time once they are large: where the system can
-remap memory, nothing is copied and no old and new array exist at the same time.
+They grow in place, by a sixteenth at a time once they are large, so that there are
+never an old and a new one, and little of them is empty.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from sash.kernel.cells import Table, held_rows
 from sash.kernel.layout import Layout
 from sash.kernel.room import as_bytes, from_bytes
 from sash.kernel.words import dtype_of
+from sash.swag.fiba.memory import Memory
 from sash.swag.fiba.tree import (
     CURSORS,
     FRONT,
@@ -39,36 +40,80 @@ OF_NODES = ("time", "val", "agg", "arity", "parent", "kids", "side", "mark")
 OF_KIDS = ("child", "weight")
 OF_TREELETS = ("new_time", "new_val", "new_node", "new_target", "run")
 DTYPES = {n: dtype_of(kind) for n, kind in inspect.get_annotations(Tree).items() if n != "held"}
-SMALL = 4096  # up to so many rows, half as many again are added
+SMALL = 256  # up to so many rows, half as many again are added
+
+
+class Column:
+    """Numbers, partials or objects, one after the other."""
+
+    def __init__(self, dtype: np.dtype | None, layout: Layout | None, objects: bool) -> None:
+        self.layout = layout if dtype is None else Layout(dtype)
+        self.is_partials = dtype is None
+        wanted = None if objects or self.layout is None else self.layout.array_dtype
+        self._cells: Memory | list[Any] = [] if wanted is None else Memory(0, wanted)
+
+    @property
+    def cells(self) -> Any:
+        """The array, or the list; not to be kept while it grows."""
+        return self._cells.array if isinstance(self._cells, Memory) else self._cells
+
+    def resize(self, count: int) -> None:
+        """Have `count` cells, in place."""
+        if isinstance(self._cells, Memory):
+            self._cells.resize(count)
+        elif count > len(self._cells):
+            self._cells.extend([None] * (count - len(self._cells)))
+        else:
+            del self._cells[count:]
+
+    def view(self) -> Any:
+        """What plain Python indexes; of plain numbers a memoryview, the fastest."""
+        if isinstance(self._cells, list):
+            return self._cells
+        assert self.layout is not None
+        if self.layout.parts is None and self.layout.length is None:
+            return memoryview(self._cells.array)
+        table = Table(self.layout, 0)
+        table.array = self._cells.array
+        return table
+
+    @property
+    def address(self) -> tuple[int, int]:
+        """What compiled code is given."""
+        data = self._cells.array.ctypes.data if isinstance(self._cells, Memory) else 0
+        return data, -1 if self.is_partials else 0
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory it takes; objects are counted by their pointers."""
+        cells = self.cells
+        return 8 * len(cells) if isinstance(cells, list) else int(cells.nbytes)
 
 
 class Room:
-    """The columns of one tree. `plain` is the store that steps take in plain Python;
-    `address` is what a compiled driver is given instead."""
+    """All columns of one tree: `plain` for steps in plain Python, `address` for compiled ones."""
 
     def __init__(
-        self, layout: Layout | None, identity: Any, min_arity: int, object_times: bool = False
+        self, layout: Layout | None, identity: Any, min_arity: int, object_times: bool
     ) -> None:
         self.layout, self.object_times = layout, object_times
         self.held = held_rows(layout, identity, PLACES)
         b = TIMES * min_arity
-        self._cells = {"time": b - 1, "val": b - 1, "child": b, "run": RUN}
-        self._cells |= {"new_time": 2, "new_val": 2, "new_node": 2, "new_target": 2}
-        once = {"head": HEAD, "front": b, "path": STEP * LEVELS}
-        self.columns = {name: self._new(name, once.get(name, 0)) for name in DTYPES}
-        self.head = memoryview(self.columns["head"])
+        self._a_row = {"time": b - 1, "val": b - 1, "child": b, "run": RUN}
+        self._a_row |= dict.fromkeys(("new_time", "new_val", "new_node", "new_target"), 2)
+        self.columns = {name: self._new(name) for name in DTYPES}
+        for name, count in (("head", HEAD), ("front", b), ("path", STEP * LEVELS)):
+            self.columns[name].resize(count)
+        self.head = self.columns["head"].view()
         self.head[MIN] = min_arity
         self.head[TOP_LEFT] = self.head[TOP_RIGHT] = -1
         self.head[USED] = self.head[USED_KIDS] = 1  # row 0 is where nodes are set aside
         self.enlarge(4, 2)
         self.enlarge_treelets(1)
 
-    def _new(self, name: str, count: int) -> Any:
-        if DTYPES[name] is None:
-            return Table(self.layout, count)
-        if name in ("time", "new_time") and self.object_times:
-            return [None] * count
-        return np.zeros(count, DTYPES[name])
+    def _new(self, name: str) -> Column:
+        objects = self.object_times and name in ("time", "new_time")
+        return Column(DTYPES[name], self.layout, objects)
 
     def enlarge(self, rows: int, kid_rows: int) -> None:
         """Have room for so many nodes, and so many of them inner ones."""
@@ -76,98 +121,77 @@ class Room:
             have = self.head[number]
             if wanted > have:
                 more = have // 2 if have < SMALL else have // 16
-                self._resize(names, max(wanted, have + more))
                 self.head[number] = max(wanted, have + more)
+                self._resize(names, self.head[number])
 
     def enlarge_treelets(self, count: int) -> None:
         """Have room for a bulk of `count` items."""
         if count > self.head[TREELETS]:
-            self._resize(OF_TREELETS, count)
-            self.head[TREELETS] = count
+            self._resize_treelets(count)
 
     def shrink_treelets(self, count: int) -> None:
         """Have room for a bulk of at most `count` items."""
         if count < self.head[TREELETS]:
-            self._resize(OF_TREELETS, count)
-            self.head[TREELETS] = count
+            self._resize_treelets(count)
+
+    def _resize_treelets(self, count: int) -> None:
+        self._resize(OF_TREELETS, count)
+        self.head[TREELETS] = count
 
     def _resize(self, names: tuple[str, ...], count: int) -> None:
-        self._plain = None  # its views must not keep the old memory
+        self._plain: Any = None  # its views would keep the old memory
         for name in names:
-            column = self.columns[name]
-            resize(getattr(column, "array", column), count * self._cells.get(name, 1))
+            self.columns[name].resize(count * self._a_row.get(name, 1))
         self._take_addresses()
 
     def _take_addresses(self) -> None:
-        self._plain = None  # views of the old memory
-        pairs = [self._address_of(column) for column in self.columns.values()]
+        self._plain = None
+        pairs = [column.address for column in self.columns.values()]
         held = 0 if self.held is None else self.held.ctypes.data
         self._directory = np.array([x for pair in pairs for x in pair] + [held], np.int64)
         self.address: int = self._directory.ctypes.data
 
+    @property
+    def plain(self) -> Any:
+        """The store of plain Python; to be taken anew after columns have grown."""
+        if self._plain is None:
+            self._plain = Tree._make([*(column.view() for column in self.columns.values()), 0])
+        return self._plain
+
+    @property
+    def nbytes(self) -> int:
+        """How much memory the columns take."""
+        return sum(column.nbytes for column in self.columns.values())
+
     def set_times(self, times: Any) -> None:
-        """Other times in all cells: keys, or a list of objects."""
+        """Other times in all cells: an array of keys, or a list of objects."""
         self.object_times = isinstance(times, list)
-        self.columns["time"] = times
-        self.columns["new_time"] = self._new("new_time", 2 * self.head[TREELETS])
+        self._plain = None
+        for name in ("time", "new_time"):
+            count = len(self.columns[name].cells)
+            self.columns[name] = self._new(name)
+            self.columns[name].resize(count)
+        self.columns["time"].cells[:] = times
         self._take_addresses()
 
     def dump(self) -> dict[str, bytes]:
         """The bytes of the rows that are in use, by column."""
-        counts = {name: self.head[USED] for name in OF_NODES if name != "mark"}
-        counts |= dict.fromkeys(OF_KIDS, self.head[USED_KIDS])
-        parts = {"head": as_bytes(self.columns["head"])}
-        for name, count in counts.items():
-            cells = getattr(self.columns[name], "array", self.columns[name])
-            parts[name] = as_bytes(cells[: count * self._cells.get(name, 1)])
-        return parts
+        rows = {name: self.head[USED] for name in OF_NODES if name != "mark"}
+        rows |= dict.fromkeys(OF_KIDS, self.head[USED_KIDS])
+        counts = {name: count * self._a_row.get(name, 1) for name, count in rows.items()}
+        parts = {n: as_bytes(self.columns[n].cells[:count]) for n, count in counts.items()}
+        return {"head": as_bytes(self.columns["head"].cells), **parts}
 
     def load(self, parts: dict[str, bytes]) -> None:
         """Take what `dump` gave, into a room that is new."""
         head = np.frombuffer(parts["head"], np.int64)
         self.enlarge(int(head[USED]), int(head[USED_KIDS]))
-        for name, blob in parts.items():
-            if name == "head":
-                continue
-            column = self.columns[name]
-            cells = getattr(column, "array", column)
-            table = isinstance(column, Table)
-            if isinstance(cells, list) or table:
-                values = from_bytes(blob, self.layout if table else None)
-            else:
-                values = np.frombuffer(blob, cells.dtype)
-            cells[: len(values)] = values
-        self.head[:CURSORS] = memoryview(head[:CURSORS])
+        for name, part in parts.items():
+            cells = self.columns[name].cells
+            if name != "head":
+                layout = None if isinstance(cells, list) else self.columns[name].layout
+                values = from_bytes(part, layout)
+                cells[: len(values)] = values
+        for cursor in range(CURSORS):
+            self.head[cursor] = int(head[cursor])
         self.head[FRONT] = 0
-
-    @staticmethod
-    def _address_of(column: Any) -> tuple[int, int]:
-        if isinstance(column, Table):
-            return column.address if isinstance(column.array, np.ndarray) else (0, 0)
-        return (column.ctypes.data, 0) if isinstance(column, np.ndarray) else (0, 0)
-
-    @property
-    def plain(self) -> Any:
-        """The store of plain Python; taken anew after the columns have grown."""
-        if self._plain is None:
-            views = (
-                memoryview(c) if isinstance(c, np.ndarray) else c for c in self.columns.values()
-            )
-            self._plain = Tree(*views, 0)
-        return self._plain
-
-    @property
-    def nbytes(self) -> int:
-        """How much memory the columns take; objects are counted by their pointers."""
-        arrays = (getattr(c, "array", c) for c in self.columns.values())
-        return sum(a.nbytes if isinstance(a, np.ndarray) else 8 * len(a) for a in arrays)
-
-
-def resize(array: Any, count: int) -> None:
-    """Make an array, or a list, longer or shorter in place."""
-    if isinstance(array, np.ndarray):
-        array.resize((count, *array.shape[1:]), refcheck=False)
-    elif count > len(array):
-        array.extend([None] * (count - len(array)))
-    else:
-        del array[count:]

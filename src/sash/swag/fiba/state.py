@@ -75,7 +75,7 @@ class TreeState(Window):
         fitting = times.as_kind(self._clock, kind, ts)
         if fitting is not None:
             return fitting
-        kept = self._room.columns["time"]
+        kept = self._room.columns["time"].cells
         floats = times.as_kind(times.FLOAT, self._clock, kept) if kind == times.FLOAT else None
         if floats is not None:
             self._room.set_times(times.keys_of(times.FLOAT, floats))
@@ -117,7 +117,7 @@ class TreeState(Window):
         """Number an operation, so that it can be undone."""
         self._epoch += 1
         if self._epoch == MARKS:
-            self._room.columns["mark"][:] = 0
+            self._room.columns["mark"].cells[:] = 0
             self._epoch = 1
         self._steps.begin(self._room.plain, self._epoch)
 

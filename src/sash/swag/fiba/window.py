@@ -104,9 +104,9 @@ class FiBA(Bulks):
         >>> t.bulk_insert([2, 1, 2], ["b", "a", "c"]); t.query(), len(t)
         ('abc', 2)
         """
-        if type(times_) is np.ndarray and type(xs) is np.ndarray:
-            if self._insert_at_once(times_, xs):
-                return
+        arrays = type(times_) is np.ndarray and type(xs) is np.ndarray
+        if arrays and self._insert_at_once(times_, xs):
+            return
         kind, ts = times.many(times_)
         items = xs if hasattr(xs, "__len__") else list(xs)
         n, count = len(ts), count_of(items)
