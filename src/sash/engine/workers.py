@@ -21,8 +21,7 @@ from sash.engine.ranks import Ranks
 from sash.engine.tape import Tape
 from sash.monoids.monoid import Monoid
 from sash.monoids.sums import Count
-from sash.swag.subtract_on_evict import SubtractOnEvict
-from sash.swag.two_stacks_lite import TwoStacksLite
+from sash.plan.choose import ALGORITHMS, Need, choose
 from sash.swag.window import InOrder
 from sash.windows.frames import Policy
 
@@ -193,8 +192,10 @@ def all_known(columns: list[pa.Array]) -> list[pa.Array]:
 
 
 def new_window(monoid: Monoid) -> InOrder:
-    """The window that is quickest over bounds: exact states are subtracted from."""
-    return SubtractOnEvict(monoid) if monoid.inverse is not None else TwoStacksLite(monoid)
+    """The window that is chosen for one range in order."""
+    window = ALGORITHMS[choose(Need(monoid)).algorithm](monoid)
+    assert isinstance(window, InOrder)
+    return window
 
 
 class ByRow:

@@ -120,7 +120,7 @@ class BInt(InOrder):
 
     >>> from sash import monoids as m, swag
     >>> swag.BInt(m.Max()).slide([3, 1, 2, 0], size=2)
-    array([3, 3, 2, 2])
+    [3, 3, 2, 2]
     """
 
     cursors = At

@@ -20,6 +20,10 @@ from sash.monoids.monoid import Monoid, as_monoid
 from sash.swag import snapshot
 
 
+WORTH_COMPILING = 512
+"""A list of fewer items runs as plain Python, unless compiled=True."""
+
+
 class Window(ABC):
     """A window over a monoid: what every algorithm can do."""
 
@@ -162,6 +166,7 @@ class InOrder(Window):
     def slide(self, xs: Any, size: int, out: np.ndarray | None = None) -> Any:
         """Insert each of `xs` in turn; after each, the answer over the last `size` items.
 
+        A list for a list, an array for an array, masked where an answer is null.
         `out`: an array to write numbers to; fresh memory costs about as much as the work.
         """
         if size < 1:
@@ -172,10 +177,11 @@ class InOrder(Window):
             self._make_room_to_slide(n, min(size, len(self) + n))
         kernel = self._kernel(drivers.slide, columns)
         if kernel is None or columns is None:
-            return self._slide_plain(list(rows(xs)), size)
+            found = self._slide_plain(list(rows(xs)), size)
+            return found if isinstance(xs, list) else as_array(found)
         answers = Answers(kernel.answer, n, out)
         self._run(kernel, addresses(columns), n, size, answers.address)
-        return answers.result()
+        return answers.result().tolist() if isinstance(xs, list) else answers.result()
 
     def follow(
         self, xs: Any, base: int, lo: np.ndarray, hi: np.ndarray, longest: int
@@ -233,11 +239,13 @@ class InOrder(Window):
                 self.evict()
             self.insert(x)
             answers.append(self.query())
-        return answers if self._layout is None else as_array(answers)
+        return answers
 
     def _columns(self, xs: Any) -> tuple[np.ndarray, ...] | None:
         """`xs` as arrays of numbers if it is to run compiled; types an empty window."""
         if self._compiled is False or not is_numeric(xs):
+            return None
+        if isinstance(xs, list) and len(xs) < WORTH_COMPILING and self._compiled is None:
             return None
         columns = as_columns(xs)
         if columns is None or len(columns[0]) == 0:
