@@ -49,7 +49,22 @@ class Windowed:
         if self._options:
             unknown = ", ".join(self._options)
             raise TypeError(f"windowed: {unknown}: only for Spark DataFrames")
+        if not self._time:
+            raise TypeError('windowed needs time="…", the column that orders the rows')
         return _in_process(self._data, query)
+
+    def explain(self, **aggregations: Aggregation) -> str:
+        """What `agg` would run, in words: what is shared, the algorithm and why; on Spark
+        also the shuffle and whether keys are split. Nothing runs.
+        """
+        query = self.query(**aggregations)
+        if _kind(self._data) == "pyspark":
+            from sash.spark.batch import explain as on_spark
+
+            return on_spark(self._data, query, **self._options)
+        from sash.engine.explain import explain
+
+        return explain(query, _schema(self._data, query))
 
     def query(self, **aggregations: Aggregation) -> Query:
         """What `agg` would run."""
@@ -90,6 +105,15 @@ def _size(name: str, frame: Frame | None) -> Any:
     return frame.preceding
 
 
+def _schema(data: Any, query: Query) -> pa.Schema:
+    """The Arrow schema of a table of any kind, without its rows."""
+    if isinstance(data, pa.Table):
+        return data.schema
+    if _kind(data) == "polars":
+        return data.head(0).to_arrow().schema
+    return pa.Schema.from_pandas(data[[c for c in query.columns() if c in data.columns]])
+
+
 def _kind(data: Any) -> str:
     return type(data).__module__.partition(".")[0]
 
@@ -117,8 +141,12 @@ def _pandas(data: Any, query: Query) -> Any:
     return data.assign(**{name: answers[name].to_numpy() for name in query.aggregations})
 
 
-def windowed(data: Any, by: str | Sequence[str] = (), *, time: str, **options: Any) -> Windowed:
+def windowed(
+    data: Any, by: str | Sequence[str] = (), *, time: str = "", **options: Any
+) -> Windowed:
     """Windows over `data` by key and time: a Spark, pandas or polars DataFrame, a pyarrow Table.
+
+    A pyspark.sql.Window spec as the frame brings its own keys and time.
 
     >>> import pyarrow as pa, sash
     >>> from sash import functions as sf
