@@ -10,7 +10,9 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import lmdb
@@ -136,11 +138,36 @@ def test_the_map_grows(tmp_path):
         assert len(store.keys()) == 100
 
 
-def put_elsewhere(spec: str, i: int) -> None:
+def test_the_map_does_not_move_under_a_reader(tmp_path):
+    """Its address may change as it grows: a commit that needs that waits for readers to leave."""
+    entered, leave = threading.Event(), threading.Event()
+
+    def slow(txn):
+        entered.set()
+        assert leave.wait(30)
+        return txn.get(b"k")
+
+    with (
+        stores.open(f"lmdb:{tmp_path}/s", map_size=1 << 16, sync=False) as store,
+        ThreadPoolExecutor() as pool,
+    ):
+        store.put_many([(b"k", b"v")])
+        reader = pool.submit(store._read, slow)
+        assert entered.wait(30)
+        grown = pool.submit(store.put_many, [(b"large", bytes(1 << 20))])
+        with pytest.raises(TimeoutError):
+            grown.result(0.2)
+        leave.set()
+        assert reader.result(30) == b"v"
+        grown.result(30)
+        assert store.keys() == [b"k", b"large"]
+
+
+def put_elsewhere(spec: str, i: int, size: int) -> None:
     code = f"""
         from sash import stores
         with stores.open({spec!r}, map_size=1 << 16, sync=False) as store:
-            store.put_many([(stores.numbers({i}), bytes(500_000))])
+            store.put_many([(stores.numbers({i}), bytes({size}))])
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
 
@@ -149,13 +176,13 @@ def test_another_process_made_it_larger(tmp_path):
     spec = f"lmdb:{tmp_path}/s"
 
     with stores.open(spec, map_size=1 << 16, sync=False) as store:
-        put_elsewhere(spec, 0)
+        put_elsewhere(spec, 0, 500_000)
         assert store.keys() == [numbers(0)]  # a reader meets the larger map
-        put_elsewhere(spec, 1)
+        put_elsewhere(spec, 1, 5_000_000)
         store.put_many([(numbers(2), b"mine")])  # and a writer
         assert [len(v) for v in store.get_many([numbers(0), numbers(1), numbers(2)])] == [
             500_000,
-            500_000,
+            5_000_000,
             4,
         ]
 

@@ -92,7 +92,8 @@ class LMDB(Store):
                 self._env.close()
 
     def _get_many(self, keys: list[bytes]) -> list[bytes | None]:
-        return self._read(lambda txn: [txn.get(k) for k in keys])
+        found = self._read(lambda txn: dict(txn.cursor().getmulti(keys)))
+        return [found.get(k) for k in keys]
 
     def _keys(self, start: bytes, stop: bytes | None, limit: int | None) -> list[bytes]:
         def found(txn: lmdb.Transaction[bytes]) -> list[bytes]:
