@@ -4,6 +4,7 @@ from sash.swag.amta import AMTA
 from sash.swag.b_int import BInt
 from sash.swag.daba import DABA
 from sash.swag.daba_lite import DABALite
+from sash.swag.fiba import FiBA
 from sash.swag.flat_fat import FlatFAT
 from sash.swag.flat_fit import FlatFIT
 from sash.swag.log_mta import LogMTA
@@ -22,6 +23,7 @@ __all__ = [
     "DABA",
     "BInt",
     "DABALite",
+    "FiBA",
     "FlatFAT",
     "FlatFIT",
     "LogMTA",

@@ -9,6 +9,7 @@ from sash.swag.amta import AMTA
 from sash.swag.b_int import BInt
 from sash.swag.daba import DABA
 from sash.swag.daba_lite import DABALite
+from sash.swag.fiba import FiBA
 from sash.swag.flat_fit import FlatFIT
 from sash.swag.log_mta import LogMTA
 from sash.swag.reactive import Reactive
@@ -32,7 +33,7 @@ IN_ORDER: tuple[type[InOrder], ...] = (
     AMTA,
 )
 
-ALGORITHMS: dict[str, type[Window]] = {cls.__name__: cls for cls in IN_ORDER}
+ALGORITHMS: dict[str, type[Window]] = {cls.__name__: cls for cls in (*IN_ORDER, FiBA)}
 
 
 def restore(blob: bytes, monoid: Any, **options: Any) -> Any:

@@ -59,8 +59,8 @@ class Checker:
             total = self.monoid.combine(total, v)
         return total
 
-    def parts(self, x: int) -> list[tuple[Any, int]]:
-        """What a node's aggregate combines, in order, each with how many entries that is.
+    def expected(self, x: int) -> tuple[Any, int]:
+        """What a node's aggregate is to be, and how many entries it combines.
 
         Of its children and its parent the aggregates are taken as they are: each of
         them is checked by itself.
@@ -73,11 +73,12 @@ class Checker:
             parts.append((q.val[cell], 1))
         if kids and not side & RIGHT:
             parts.append((q.agg[kids[-1]], load(q, kids[-1])))
+        own, weight = self.fold(v for v, _ in parts), sum(n for _, n in parts)
         above = parent(q, x)
-        if side in (LEFT, RIGHT) and above != self.root:
-            beyond = (q.agg[above], q.weight[q.kids[above]])
-            return [*parts, beyond] if side == LEFT else [beyond, *parts]
-        return parts
+        if side not in (LEFT, RIGHT) or above == self.root:
+            return own, weight
+        pair = (own, q.agg[above]) if side == LEFT else (q.agg[above], own)
+        return self.monoid.combine(*pair), weight + q.weight[q.kids[above]]
 
     def nodes(self, x: int, level: int) -> Iterator[tuple[int, int]]:
         """All nodes from x down, with their levels."""
@@ -116,8 +117,7 @@ class Checker:
                 yield f"flags: node {c} is {SIDES[q.side[c]]}, not {SIDES[wanted & q.side[x]]}"
         if level == 0 and x == q.head[LEFT_LEAF] != self.root:
             return  # its aggregate is in front
-        parts = self.parts(x)
-        combined, weight = self.fold(v for v, _ in parts), sum(n for _, n in parts)
+        combined, weight = self.expected(x)
         if not agree(q.agg[x], combined):
             yield f"aggregate: node {x} has {q.agg[x]}, not {combined}"
         if level > 0 and q.weight[q.kids[x]] != weight:
@@ -134,10 +134,20 @@ class Checker:
         if ends != [q.head[LEFT_LEAF], q.head[RIGHT_LEAF]]:
             yield f"fingers: {q.head[LEFT_LEAF]} and {q.head[RIGHT_LEAF]}, not {ends}"
         elif q.head[FRONT]:
-            partials = [v for v, _ in self.parts(ends[0])]
-            for i in range(len(self.entries(ends[0]))):
-                if not agree(q.front[q.head[SKIP] + i], self.fold(partials[i:])):
-                    yield f"front: {i} has {q.front[q.head[SKIP] + i]}"
+            yield from self.of_front(ends[0])
+
+    def of_front(self, x: int) -> Iterator[str]:
+        """The left finger's aggregates, each from the one before it."""
+        q, above = self.q, parent(self.q, x)
+        cells, combined = self.entries(x), None
+        for i in range(len(cells) - 1, -1, -1):
+            v, have = q.val[cells[i]], q.front[q.head[SKIP] + i]
+            if i < len(cells) - 1:
+                combined = self.monoid.combine(v, combined)
+            else:
+                combined = v if above == self.root else self.monoid.combine(v, q.agg[above])
+            if not agree(have, combined):
+                yield f"front: without {i} entries it is {have}, not {combined}"
 
     def in_order(self, x: int) -> Iterator[int]:
         """The cells of all entries from x down."""
