@@ -217,7 +217,7 @@ class AMTA(MTA):
     >>> from sash import monoids as m, swag
     >>> w = swag.AMTA(m.Max(), policy=lambda total, old: old < total)
     >>> w.slide([3, 1, 5, 4, 2])
-    array([3, 3, 5, 5, 5])
+    [3, 3, 5, 5, 5]
     >>> len(w)
     3
     """

@@ -21,7 +21,7 @@ from sash.kernel.words import LIFTED, Partial, combine, get, hold
 from sash.monoids.fingerprint import fingerprint
 from sash.monoids.monoid import Monoid
 from sash.swag.snapshot import SnapshotError
-from sash.swag.window import InOrder, is_numeric
+from sash.swag.window import WORTH_COMPILING, InOrder, is_numeric
 
 FOREVER = 1 << 62
 PIECE = 1 << 14
@@ -125,14 +125,15 @@ class MTA(InOrder):
         for piece, where in pieces:
             answers.append(super().slide(piece, most, None if out is None else out[where]))
             self._room.release(self._at)
-        return joined(answers, out)
+        found = joined(answers, out)
+        return found.tolist() if isinstance(xs, list) and isinstance(found, np.ndarray) else found
 
     def _make_room_to_slide(self, n: int, most: int) -> None:
         self._room.reserve_ring(self._at, max(most, len(self)) + (self.policy is not None))
 
     def _pieces(self, xs: Any) -> Iterator[tuple[Any, slice]]:
         """Arrays in pieces, as long as the window is then: room need not be made for all."""
-        if isinstance(xs, list) and is_numeric(xs):
+        if isinstance(xs, list) and len(xs) >= WORTH_COMPILING and is_numeric(xs):
             xs = np.array(xs)
         is_table = isinstance(xs, tuple) and is_numeric(xs)
         if not is_table and not isinstance(xs, np.ndarray):
@@ -170,5 +171,8 @@ def joined(answers: list[Any], out: np.ndarray | None) -> Any:
         return answers[0]
     if answers and all(isinstance(part, np.ndarray) for part in answers):
         is_out = out is not None and np.may_share_memory(answers[0], out)
-        return out if is_out else np.concatenate(answers)
+        if is_out:
+            return out
+        masked = any(isinstance(part, np.ma.MaskedArray) for part in answers)
+        return np.ma.concatenate(answers) if masked else np.concatenate(answers)
     return [x for part in answers for x in (part.tolist() if hasattr(part, "tolist") else part)]

@@ -19,7 +19,6 @@ from sash.kernel.room import Queue, Store
 from sash.monoids.monoid import Monoid, as_monoid
 from sash.swag import snapshot
 
-
 WORTH_COMPILING = 512
 """A list of fewer items runs as plain Python, unless compiled=True."""
 
