@@ -33,7 +33,12 @@ IN_ORDER: tuple[type[InOrder], ...] = (
     AMTA,
 )
 
-ALGORITHMS: dict[str, type[Window]] = {cls.__name__: cls for cls in (*IN_ORDER, FiBA)}
+ANY_ORDER: tuple[type[Window], ...] = (FiBA,)
+
+ALGORITHMS: dict[str, type[Window]] = {
+    **{cls.__name__: cls for cls in IN_ORDER},
+    **{cls.__name__: cls for cls in ANY_ORDER},
+}
 
 
 def restore(blob: bytes, monoid: Any, **options: Any) -> Any:
