@@ -21,6 +21,8 @@ MAX, SUM = m.Max(), m.Sum().of(np.dtype(np.int64))
         (Need(SUM, items=1000, latency="worst"), "SubtractOnEvict"),
         (Need(MAX, items=1000, ranges=2), "FlatFIT"),
         (Need(SUM, items=1000, ranges=2), "FlatFIT"),
+        (Need(MAX, items=1000, ranges=1000, every_item=True), "Recalc"),
+        (Need(MAX, items=1000, ranges=1000), "FlatFIT"),
         (Need(MAX, policy=True), "AMTA"),
         (Need(MAX, bulk=True, latency="worst"), "AMTA"),
         (Need(MAX, items=1000, ranges=2, latency="worst"), "FiBA"),

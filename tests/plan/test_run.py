@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 
 from sash import monoids as m
 from sash.monoids import Monoid
-from sash.plan import Plan, Query, by_count, plan
+from sash.plan import Plan, Query, by_count, plan, run
 from sash.plan.query import Periodic
+from sash.plan.run import Runner
+from sash.plan.shared import SharedPlan
 
 PRIME = 1009
 AFFINE = Monoid(  # x -> a x + b modulo a prime, composed: not commutative, and it compiles
@@ -116,9 +118,55 @@ def test_every_algorithm_over_slices(algorithm: str) -> None:
     check(p, xs, list(range(200)), [33, 34, 90], False)
 
 
-def test_a_vector_state_runs_compiled() -> None:
+SHAPES = {
+    "one": [(30, 10)],
+    "many": [(30, 10), (100, 10)],
+    "every row": [(3, 1), (40, 1)],
+    "every row, all ranges": [(1, 1), (2, 1), (3, 1)],
+}
+
+
+@pytest.mark.parametrize("shapes", SHAPES.values(), ids=SHAPES)
+@pytest.mark.parametrize("parts", [[], [100, 101]])
+def test_every_way_to_run_compiled_is_plain(shapes: list[tuple[int, int]], parts) -> None:  # type: ignore[no-untyped-def]
+    xs = [(7 * i) % 10 for i in range(250)]
+    p = plan([Query(AFFINE, Periodic(*shape)) for shape in shapes])
+    check(p, xs, list(range(250)), parts, False)
+    check(p, xs, list(range(250)), parts, True)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, 20), min_size=1, max_size=12, unique=True), PARTS)
+def test_slides_of_one_row(sizes: list[int], parts: list[int]) -> None:
+    xs = [(7 * i) % 10 for i in range(60)]
+    check(
+        plan([Query(TEXT, Periodic(size, 1)) for size in sizes]), xs, list(range(60)), parts, False
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(periodics("time"), min_size=2, max_size=4, unique=True), st.data())
+def test_the_wheel_finds_what_is_due(windows: list[Periodic], data: st.DataObject) -> None:
+    """Dense rows go over the grid; what is found out in NumPy is the same."""
+    steps = data.draw(st.lists(st.sampled_from([0, 0, 1, 1, 2]), min_size=100, max_size=150))
+    ticks = np.cumsum([data.draw(st.integers(-50, 50)), *steps]).tolist()
+    xs = list(range(len(ticks)))
+    found = []
+    for dense in (8, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(run, "DENSE", dense)
+            runner = Runner(SharedPlan(tuple(windows)), TEXT, "FlatFIT", compiled=False)
+            fired = [runner.feed(ticks[:60], xs[:60]), runner.feed(ticks[60:], xs[60:])]
+            fired.append(runner.finish())
+            found.append([(list(f.end), f.answer) for part in fired for f in part])
+    assert found[0] == found[1]
+
+
+@pytest.mark.slow  # to compile
+@pytest.mark.parametrize("shapes", SHAPES.values(), ids=SHAPES)
+def test_a_vector_state_runs_compiled(shapes: list[tuple[int, int]]) -> None:
     xs = np.arange(300)
-    queries = [by_count(m.HyperLogLog(p=6), size, 10, f"{size}") for size in (30, 100)]
+    queries = [by_count(m.HyperLogLog(p=6), *shape, f"{shape}") for shape in shapes]
     plain = plan(queries).run(xs.tolist(), compiled=False)
     assert {name: list(f.answer) for name, f in plan(queries).run(xs).items()} == {
         name: list(f.answer) for name, f in plain.items()

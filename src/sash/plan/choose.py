@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sash.monoids.monoid import Monoid
@@ -26,7 +26,8 @@ class Need:
     """What is asked of a window. Items are rows, or slices where rows are sliced.
 
     `items`: how many are in the longest window, None if that is not known; `ranges`:
-    how many different ranges end at the youngest item; `ordered`: items come in order;
+    how many different ranges end at the youngest item, and whether all of them are asked
+    for after `every_item`; `ordered`: items come in order;
     `latency`: whether the average counts or the worst case; `bulk`: many leave at once;
     `policy`: a function says which leave.
     """
@@ -34,6 +35,7 @@ class Need:
     monoid: Monoid
     items: int | None = None
     ranges: int = 1
+    every_item: bool = False
     ordered: bool = True
     latency: Latency = "average"
     bulk: bool = False
@@ -111,7 +113,11 @@ def _any_order(need: Need) -> str | None:
 
 
 def _searches(need: Need) -> str | None:
-    return _one_range(Need(need.monoid, need.items, need.ranges, need.ordered))
+    return _one_range(replace(need, policy=False))
+
+
+def _back(need: Need) -> str | None:
+    return None if need.every_item and need.ordered else _one_range(need)
 
 
 PREFERENCE: tuple[Rule, ...] = (
@@ -130,10 +136,12 @@ PREFERENCE: tuple[Rule, ...] = (
         lambda need: Cost(4, 2 if need.ranges == 1 else need.log),
     ),
     Rule(
-        "Recalc", _one_range,
-        lambda need: need.items is not None and need.items <= TINY,
-        lambda need: f"a window of {need.items} is recalculated sooner than it is kept",
-        lambda need: Cost(0, max(0, (need.items or 0) - 1)),
+        "Recalc", _back,
+        lambda need: need.items is not None
+        and need.items <= (TINY if need.ranges == 1 else 2 * need.ranges),
+        lambda need: f"a window of {need.items} is recalculated sooner than it is kept"
+        if need.ranges == 1 else f"{need.ranges} ranges of up to {need.items}, on one way back",
+        lambda need: Cost(0, max(1, (need.items or 0) - 1) / need.ranges),
     ),
     Rule(
         "SubtractOnEvict", _needs_inverse,
@@ -145,7 +153,7 @@ PREFERENCE: tuple[Rule, ...] = (
         "FlatFIT", _many_ranges,
         lambda need: need.ranges > 1,
         lambda need: f"{need.ranges} ranges share what is combined for any of them",
-        lambda need: Cost(0, 3 if need.ranges == 1 else 1 + 2 / need.ranges),
+        lambda need: Cost(0, 3 if need.ranges == 1 else 1.5),
     ),
     Rule(
         "DABALite", _one_range,

@@ -25,7 +25,7 @@ def explain(plan: Plan) -> str:
        slices     pairs: 2 in a composite slide of 4 rows, of 2, 2 rows; 1 common edge
        state      Max, for Max
        algorithm  FlatFIT: 2 ranges share what is combined for any of them
-    combines about 1.52 a row; 3.25 if each query were alone
+    combines about 1.5 a row; 3.25 if each query were alone
     """
     many = "queries" if len(plan.queries) > 1 else "query"
     groups = f"{len(plan.groups)} group{'s' * (len(plan.groups) > 1)}"

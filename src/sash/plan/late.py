@@ -92,7 +92,7 @@ class LateRunner:
             fired = firings(window, self._begun, self._done, until)
             query = self._tree.range_query
             answers = [query(f - window.reach, f - 1) for f in fired.tolist()]
-            found.append(Fired(*window.bounds(fired), answers))
+            found.append(Fired(window, fired, answers))
         self._done = until
         self._evict(until)
         return found

@@ -56,7 +56,7 @@ class Plan:
     >>> from sash.plan import by_count, plan
     >>> p = plan([by_count(m.Max(), 6, 2, name="a"), by_count(m.Max(), 8, 4, name="b")])
     >>> out = p.run([3, 1, 4, 1, 5, 9, 2, 6])
-    >>> out["a"].answer.tolist(), out["b"].answer.tolist()
+    >>> list(out["a"].answer), list(out["b"].answer)
     ([3, 4, 9, 9], [4, 9])
     """
 
@@ -132,7 +132,7 @@ class Running:
         for group, windows in zip(self.plan.groups, fired, strict=True):
             for query, (window, member) in group.answers.items():
                 of = windows[window]
-                found[query] = of._replace(answer=group.states.member(of.answer, member))
+                found[query] = replace(of, answer=group.states.member(of.answer, member))
         return {query.name: found[i] for i, query in enumerate(self.plan.queries)}
 
 
@@ -200,7 +200,7 @@ def _arranged(queries: Sequence[Query], members: list[int], options: Options) ->
     if options.technique is not None:
         techniques = [options.technique]
     tried = [_group(queries, members, options._replace(technique=t)) for t in techniques]
-    best = min(tried, key=lambda group: group.combines)
+    best = min(tried, key=lambda group: round(group.combines, 1))  # the first of about equals
     if len(windows) == 1 or options.late:
         return [best]
     alone = [
@@ -220,14 +220,16 @@ def _group(queries: Sequence[Query], members: list[int], options: Options) -> Gr
     ranges = len({window.reach for window in longest_first})
     if len(longest_first) > 1:
         ranges = max(2, ranges)  # of one reach, but not fired together
+    every_item = all(window.by == "count" and window.slide == 1 for window in longest_first)
     need = Need(
-        states.monoid, slices.longest, ranges, ordered=not options.late, latency=options.latency
-    )
+        states.monoid, slices.longest, ranges, every_item,
+        ordered=not options.late, latency=options.latency,
+    )  # fmt: skip
     choice = choose(need, options.algorithm)
-    cost = combines(slices, choice, states.monoid.inverse is not None, options.tick)
+    each = combines(slices, choice, states.monoid.inverse is not None, options.tick)
     answers = {i: (longest_first.index(queries[i].window), which[k]) for k, i in enumerate(members)}
     names = tuple(monoid.name for monoid in distinct)
-    return Group(slices, names, states, choice, cost, answers)
+    return Group(slices, names, states, choice, len(states.kept) * each, answers)
 
 
 def _distinct(monoids: Sequence[Monoid]) -> tuple[list[Monoid], list[int]]:
@@ -246,10 +248,12 @@ def _distinct(monoids: Sequence[Monoid]) -> tuple[list[Monoid], list[int]]:
 
 
 def _joined(a: Fired, b: Fired) -> Fired:
-    both = [x.answer for x in (a, b) if len(x.answer)]
-    if not both or any(isinstance(x, list) for x in both):
-        answer: Any = [value for x in both for value in x]
+    if not len(b) or not len(a):
+        return a if len(a) else b
+    if isinstance(a.answer, list) or isinstance(b.answer, list):
+        answer: Any = [*a.answer, *b.answer]
     else:
-        join: Any = np.ma.concatenate if any(map(np.ma.isMA, both)) else np.concatenate
-        answer = join(both)
-    return Fired(np.concatenate((a.start, b.start)), np.concatenate((a.end, b.end)), answer)
+        masked = np.ma.isMA(a.answer) or np.ma.isMA(b.answer)
+        join: Any = np.ma.concatenate if masked else np.concatenate
+        answer = join((a.answer, b.answer))
+    return replace(a, ticks=np.concatenate((a.ticks, b.ticks)), answer=answer)
