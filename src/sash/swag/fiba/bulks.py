@@ -26,7 +26,7 @@ from sash.swag.fiba.tree import (
 )
 from sash.swag.window import as_array
 
-BULK = 2048  # larger bulks go in parts of so many items, so that treelets take little room
+LEAST_PART, MOST_PART = 1 << 10, 1 << 13  # items; larger bulks go in parts
 WORTH = 512  # items from which on it is worth it to compile
 
 
@@ -92,14 +92,18 @@ class Bulks(TreeState):
     def _insert_compiled(
         self, kernel: Kernel, keys: np.ndarray, columns: tuple[np.ndarray, ...]
     ) -> None:
-        n = len(keys)
-        if n > BULK and bool((keys[1:] < keys[:-1]).any()):
+        n, start = len(keys), 0
+        if n > LEAST_PART and bool((keys[1:] < keys[:-1]).any()):
             keys, columns = in_order(keys, columns)
-        part = n if self._steps.careful else BULK  # in one go, so that it can be undone
-        for start in range(0, n, part):
-            end = min(start + part, n)
+        while start < n:  # in one go if it may fail, so that it can be undone
+            end = n if self._steps.careful else min(start + self._part(), n)
             self._insert_part(kernel, keys[start:end], tuple(c[start:end] for c in columns))
-        self._room.shrink_treelets(BULK)
+            start = end
+        self._room.shrink_treelets(self._part())
+
+    def _part(self) -> int:
+        """So many items that their treelets take little room beside the tree."""
+        return max(LEAST_PART, min(MOST_PART, self._room.head[USED] // 5))
 
     def _insert_part(
         self, kernel: Kernel, keys: np.ndarray, columns: tuple[np.ndarray, ...]
@@ -134,7 +138,7 @@ class Bulks(TreeState):
                 else:
                     self._enlarge_as_needed()
         finally:
-            self._room.shrink_treelets(BULK)
+            self._room.shrink_treelets(self._part())
 
     def _next_time(self, n: int) -> int:
         """The key of the first of n items that follow in order."""

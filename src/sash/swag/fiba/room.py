@@ -1,6 +1,6 @@
 """Room: the columns of a tree, enlarged between operations.
 
-They grow in place, by a sixteenth at a time once they are large, so that there are
+They grow in place, by a part in 32 at a time once they are large, so that there are
 never an old and a new one, and little of them is empty.
 """
 
@@ -120,7 +120,7 @@ class Room:
         for names, number, wanted in ((OF_NODES, ROWS, rows), (OF_KIDS, KID_ROWS, kid_rows)):
             have = self.head[number]
             if wanted > have:
-                more = have // 2 if have < SMALL else have // 16
+                more = have // 2 if have < SMALL else have // 32
                 self.head[number] = max(wanted, have + more)
                 self._resize(names, self.head[number])
 
