@@ -54,7 +54,7 @@ class Bounds(NamedTuple):
 
 
 BOUNDED_BELOW, BOUNDED_ABOVE, WITH_LOWER, WITH_UPPER = 1, 2, 4, 8
-FURTHEST = (1 << 63) - 1
+FURTHEST, LEAST = (1 << 63) - 1, -(1 << 63)
 
 
 def stop_of(q: Any, key: int, keys: int, available: int) -> int:
@@ -98,13 +98,17 @@ def times(memory: Any, at: At, begin: int, end: int, available: int, keys: int, 
 
 
 def reach(t: Any, by: Any) -> Any:
-    """t + by, or the end of the integers where that is past it."""
-    edge = t + by
-    if by > 0 and edge < t:
-        return t + (FURTHEST - t)
-    if by < 0 and edge > t:
-        return t - (t + FURTHEST)
-    return edge
+    """t + by, or the end of the integers where that is past it.
+
+    What is left is asked before adding: compiled, an addition is taken never to overflow.
+    """
+    if by > 0 and t > 0:
+        room = FURTHEST - t  # below zero only for floats
+        return t + (by if by < room or room < 0 else room)
+    if by < 0 and t < 0:
+        room = LEAST - t
+        return t + (by if by > room or room > 0 else room)
+    return t + by
 
 
 def advance(q: Any, row: int, stop: int, edge: Any, past: bool) -> int:
