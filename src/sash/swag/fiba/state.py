@@ -15,7 +15,7 @@ from sash.swag.fiba import times
 from sash.swag.fiba.check import Checker
 from sash.swag.fiba.room import Room
 from sash.swag.fiba.steps import Steps
-from sash.swag.fiba.tree import EPOCH, HEIGHT, ROOT, USED, USED_KIDS, is_empty
+from sash.swag.fiba.tree import EPOCH, HEIGHT, ROOT, USED, USED_KIDS, is_empty, oldest
 from sash.swag.window import Window, is_numeric
 
 MARKS = 2**31 - 1  # operations that can be told apart
@@ -81,6 +81,9 @@ class TreeState(Window):
             self._room.set_times(times.keys_of(times.FLOAT, floats))
             self._clock = times.FLOAT
             return ts
+        one = times.time_of(self._clock, self._q.time[oldest(self._q)])
+        for t in ts:
+            t < one  # noqa: B015 (TypeError, before anything is changed)
         self._room.set_times(times.decoded(self._clock, kept))
         self._clock = times.OBJECT
         return times.as_kind(times.OBJECT, kind, ts)
