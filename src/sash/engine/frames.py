@@ -149,5 +149,6 @@ def ready_rows(frame: Frame, reach: Pass, times: np.ndarray, last_key: int, last
     if isinstance(frame, Range) and frame.following is None:
         return last_key
     after = reach.after if isinstance(frame, Range) else 0
-    edge = times[-1] - after  # rows of time edge and later may still get company
-    return int(last_key + np.searchsorted(times[last_key:], min(edge, times[-1]), "left"))
+    youngest = times[-1].item()
+    edge = passes.reach(youngest, -after)  # rows of that time and later may still get company
+    return int(last_key + np.searchsorted(times[last_key:], min(edge, youngest), "left"))

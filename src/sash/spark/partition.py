@@ -54,9 +54,17 @@ def over(work: Work, batches: Batches) -> Iterator[pa.RecordBatch]:
 def _given(work: Work, batch: pa.RecordBatch) -> pa.RecordBatch:
     if work.home is not None:
         batch = batch.filter(pc.field(work.home))
-    columns = {}
-    for name, column in zip(batch.schema.names, batch.columns, strict=True):
-        kind = work.answers.get(name, column.type)
-        if name not in work.dropped:
-            columns[name] = column if column.type == kind else column.cast(kind)
-    return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+    kept = [i for i, name in enumerate(batch.schema.names) if name not in work.dropped]
+    names = [batch.schema.names[i] for i in kept]
+    columns = [
+        cast_to(batch.column(i), work.answers.get(name))
+        for i, name in zip(kept, names, strict=True)
+    ]
+    if len(set(names)) < len(names):  # Java's reader takes two of a name for one
+        names = [f"c{i}" for i in kept]
+    return pa.RecordBatch.from_arrays(columns, names=names)
+
+
+def cast_to(array: pa.Array, kind: pa.DataType | None) -> pa.Array:
+    """An array of answers as Spark has them; other columns, of no kind, as they are."""
+    return array if kind is None or array.type == kind else array.cast(kind)

@@ -181,7 +181,7 @@ def _cuts(rows: DataFrame, clock: Clock, decision: Decision) -> Column:
     assert decision.reach is not None
     least, count = WIDE * decision.reach.whole, decision.partitions
     sample = rows if decision.fraction >= 1 else rows.sample(fraction=decision.fraction, seed=1)
-    ranks = F.array(*(F.lit(i / count) for i in range(1, count)))
+    ranks = F.array(*(F.lit(i / count) for i in range(count + 1)))
     cuts = F.percentile_approx("tick", ranks, max(1000, 10 * count)).alias("cuts")
     if "key" not in rows.columns:
         return sample.agg(cuts).select(_spaced(F.col("cuts"), clock, least)).scalar()
@@ -196,13 +196,18 @@ def _cuts(rows: DataFrame, clock: Clock, decision: Decision) -> Column:
 
 
 def _spaced(cuts: Column, clock: Clock, least: int | float) -> Column:
-    """Of the cuts, which grow, those that are at least so far from the one before."""
+    """Of the cuts, which grow, those that are so far from the one before, and from the ends.
+
+    The first and the last are no cuts but the ends: the smallest tick and the largest.
+    """
 
     def further(kept: Column, cut: Column) -> Column:
         far = clock.shift(F.element_at(kept, -1), least) <= cut
+        far &= clock.shift(cut, least) <= F.element_at(cuts, -1)
         return F.when(far, F.concat(kept, F.array(cut))).otherwise(kept)
 
-    return F.aggregate(cuts, F.slice(cuts, 1, 1), further)
+    kept = F.aggregate(cuts, F.slice(cuts, 1, 1), further)
+    return F.slice(kept, 2, F.size(cuts))
 
 
 def _place(cuts: Column, tick: Column, count: int) -> Column:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError, UnsupportedOperationException
 from pyspark.sql import DataFrame
@@ -58,13 +56,3 @@ def spark_type(kind: pa.DataType, out: str) -> DataType:
         raise TypeError(
             f"{out}: answers of type {kind} have no Spark type; give returns= with one that has"
         ) from problem
-
-
-def fields_of(types: dict[str, pa.DataType]) -> list[StructField]:
-    """A nullable field for each column of answers."""
-    return [StructField(name, spark_type(kind, name), True) for name, kind in types.items()]
-
-
-def cast_to(array: pa.Array, kind: pa.DataType) -> Any:
-    """An array of answers as `kind`, where it is not so already."""
-    return array if array.type == kind else array.cast(kind)
