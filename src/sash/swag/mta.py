@@ -173,6 +173,8 @@ def joined(answers: list[Any], out: np.ndarray | None) -> Any:
         is_out = out is not None and np.may_share_memory(answers[0], out)
         if is_out:
             return out
-        masked = any(isinstance(part, np.ma.MaskedArray) for part in answers)
-        return np.ma.concatenate(answers) if masked else np.concatenate(answers)
+        values = np.concatenate([np.asarray(part) for part in answers])
+        if not any(isinstance(part, np.ma.MaskedArray) for part in answers):
+            return values
+        return np.ma.array(values, mask=np.concatenate([np.ma.getmaskarray(p) for p in answers]))
     return [x for part in answers for x in (part.tolist() if hasattr(part, "tolist") else part)]
