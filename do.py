@@ -46,7 +46,7 @@ DISK_NEEDED = 4 * 10**9  # PySpark is unpacked and packed again on the way
 COMMANDS = {
     "setup": [],
     "run": ["python examples/first_run.py"],
-    "test": ["pytest", "-n", "auto", "--dist", "worksteal"],
+    "test": ["pytest -n auto --dist worksteal"],
     "lint": ["ruff check", "ruff format --check", "mypy", "lint-imports"],
     "lock": [
         "uv pip compile pyproject.toml --output-file=requirements.lock --all-extras --universal "
