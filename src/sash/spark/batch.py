@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from sash.engine.definition import Query
+from sash.engine.definition import WINDOW, Query
 from sash.spark import split as splits
 from sash.spark import window_spec
 from sash.spark.answers import answer_types
@@ -71,22 +71,19 @@ def prepare(
 
 def run(job: Job) -> DataFrame:
     """The job as a DataFrame, which runs when it is asked for rows."""
-    query, df = job.query, job.df
-    dropped = tuple(name for name in df.columns if name not in job.given.columns)
+    query, rows = job.query, job.df
+    dropped = tuple(name for name in rows.columns if name not in job.given.columns)
     home = None
+    if query.every is not None:
+        rows = rows.select(*(F.col(quoted(name)) for name in query.columns()))
     if job.split.reach is None:
-        rows = _shuffled(df, query.by, job.partitions)
+        rows = _shuffled(rows, query.by, job.partitions)
     else:
-        rows = splits.split(df, query, job.split)
+        rows = splits.split(rows, query, job.split)
         query = replace(query, by=(*query.by, splits.PART))
         home, dropped = splits.HOME, (*dropped, splits.PART, splits.HOME)
-    work = Work(
-        query,
-        tuple(rows.columns),
-        {name: transferable(kind) for name, kind in job.answers.items()},
-        dropped,
-        home,
-    )
+    answers = {name: transferable(kind) for name, kind in job.answers.items()}
+    work = Work(query, tuple(rows.columns), answers, dropped, home)
     ordered = rows.sortWithinPartitions(*_order(query, job))
     return plain(ordered).mapInArrow(work.function(), _output(job))
 
@@ -107,7 +104,13 @@ def _order(query: Query, job: Job) -> list[Column]:
 
 
 def _output(job: Job) -> StructType:
-    return StructType([*job.given.schema.fields, *(_answer(job, out) for out in job.answers)])
+    """The columns that come out: the input's, or with `every` keys and windows; and answers."""
+    fields = job.given.schema.fields
+    if job.query.every is not None:
+        time = job.df.schema[job.query.time].dataType
+        fields = [job.df.schema[name] for name in job.query.by]
+        fields += [StructField(name, time, True) for name in WINDOW]
+    return StructType([*fields, *(_answer(job, out) for out in job.answers)])
 
 
 def _answer(job: Job, out: str) -> StructField:

@@ -44,7 +44,7 @@ def as_spelled(query: Query, df: DataFrame) -> Query:
         return name if name in names else spelled.get(name.lower(), name)
 
     def aggregation(out: str, a: Aggregation) -> Aggregation:
-        if fold and out.lower() in spelled:
+        if fold and query.every is None and out.lower() in spelled:
             raise ValueError(
                 f"{out}: the input has a column {spelled[out.lower()]!r}; choose another name"
             )

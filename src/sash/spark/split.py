@@ -100,6 +100,8 @@ def _not_worth(size: int | None, keyed: bool) -> str | None:
 
 def reach_of(query: Query, schema: pa.Schema) -> Reach | str:
     """How far the windows reach, or why one can not be cut at a time."""
+    if query.every is not None:
+        return "with every, a window's rows are kept together"
     unit = unit_of(schema.field(query.time).type)
     before: list[Any] = [0]
     after: list[Any] = [0]
