@@ -55,9 +55,8 @@ def answers_as(values: Any, nulls: np.ndarray | None, kind: pa.DataType | None) 
         known = values if nulls is None else [None if n else v for v, n in zip(values, nulls)]
         if kind is not None and pa.types.is_decimal(kind):
             known = [rounded(v, kind.scale) for v in known]
-        return pa.array(known, kind) if kind is not None else pa.array(known)
-    mask = nulls if nulls is not None and nulls.any() else None
-    array = pa.array(values, mask=mask)
+        return pa.array([fields(v) for v in known], kind)
+    array = array_of(values, nulls)
     if kind is None or array.type == kind:
         return array
     if pa.types.is_temporal(kind):
@@ -65,6 +64,43 @@ def answers_as(values: Any, nulls: np.ndarray | None, kind: pa.DataType | None) 
             array = array.cast(pa.int32())
         return array.view(kind)
     return array.cast(kind)
+
+
+def array_of(values: np.ndarray, nulls: np.ndarray | None) -> pa.Array:
+    """Numbers in Arrow: tuples as structs, vectors as lists; `nulls`: a column a number."""
+    names = values.dtype.names
+    if names is None:
+        mask = None if nulls is None else np.ascontiguousarray(nulls.reshape(len(values), -1)[:, 0])
+        if values.ndim == 1:
+            return pa.array(values, mask=mask)
+        flat = pa.array(values.reshape(-1))
+        return pa.FixedSizeListArray.from_arrays(flat, values.shape[1])
+    parts, place = [], 0
+    for name in names:
+        part = values[name]
+        width = leaves(part.dtype)
+        parts.append(array_of(part, None if nulls is None else nulls[:, place : place + width]))
+        place += width
+    return pa.StructArray.from_arrays(parts, list(names))
+
+
+def leaves(dtype: np.dtype) -> int:
+    """How many numbers a value of a dtype has; a vector counts as one."""
+    return 1 if dtype.names is None else sum(leaves(dtype[name]) for name in dtype.names)
+
+
+def fields(value: Any) -> Any:
+    """A named tuple as a dictionary, from which Arrow makes a struct; others as they are."""
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return {name: fields(part) for name, part in zip(value._fields, value, strict=True)}
+    return value
+
+
+def filled(array: pa.Array, empty: np.ndarray, nothing: Any) -> pa.Array:
+    """Answers with `nothing` where a window is empty."""
+    if not empty.any():
+        return array
+    return pc.if_else(pa.array(empty), pa.scalar(fields(nothing), array.type), array)
 
 
 def rounded(value: Any, scale: int) -> Any:

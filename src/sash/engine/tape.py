@@ -23,6 +23,11 @@ class Tape:
         """The numbers, from row `base` on."""
         return self._array[self._begin : self._end]
 
+    @property
+    def blank(self) -> np.ndarray:
+        """One number that no one reads, where there is none."""
+        return np.zeros(1, self._array.dtype)
+
     def add(self, values: np.ndarray) -> None:
         """Add numbers at the end; the first are kept as they are, not copied."""
         n = len(values)

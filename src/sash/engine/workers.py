@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sash.engine.bounds import Bounds
-from sash.engine.columns import answers_as, number_type, numbers, objects
+from sash.engine.columns import answers_as, filled, number_type, numbers, objects
 from sash.engine.definition import Aggregation
 from sash.engine.multiset import Distinct, Percentile
 from sash.engine.policies import ByPolicy
@@ -126,6 +126,7 @@ class Combiner:
         if len(known) == len(dtypes):
             typed = monoid.of(known[0] if len(known) == 1 else tuple(known))
         self._window = new_window(typed)
+        self._nothing = monoid.lower(monoid.identity)  # over objects: None where there is none
         numbers_only = self._window.is_typed and len(known) == len(dtypes)
         self._result = result
         self._ranks = Ranks()
@@ -152,15 +153,15 @@ class Combiner:
         if self._tapes is None:
             return self._answer_objects(bounds)
         known = self._ranks.of(bounds)
-        arrays = tuple(tape.values for tape in self._tapes)
+        arrays = tuple(tape.values if len(tape) else tape.blank for tape in self._tapes)
         xs = arrays[0] if len(arrays) == 1 else arrays
         values, nulls = self._window.follow(xs, self._tapes[0].base, *known[:3])
         for tape in self._tapes:
             tape.forget(self._window.reached)
+        answers = answers_as(values, nulls, self._result)
         if known.shortest <= 0:
-            empty = known.hi <= known.lo
-            nulls = empty if nulls is None else nulls | empty
-        return answers_as(values, nulls, self._result)
+            answers = filled(answers, known.hi <= known.lo, self._nothing)
+        return answers
 
     def _answer_objects(self, bounds: Bounds) -> pa.Array:
         values, _ = self._window.follow(self._items, self._base, *bounds[:3])

@@ -33,6 +33,11 @@ class Answers:
             return np.ma.array(self.values, mask=self.nulls[:, 0].view(np.bool_))
         return [_with_nulls(x, iter(null)) for x, null in zip(self.values.tolist(), self.nulls)]
 
+    def arrays(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """The values, with a name a field for tuples, and a column of nulls a number, if any."""
+        nulls = self.nulls.view(np.bool_)
+        return self._named(self.values), nulls if nulls.any() else None
+
     def _named(self, values: np.ndarray) -> np.ndarray:
         if self._answer.names is None or values.dtype.names is None:
             return values

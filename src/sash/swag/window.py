@@ -185,7 +185,8 @@ class InOrder(Window):
     def follow(
         self, xs: Any, base: int, lo: np.ndarray, hi: np.ndarray, longest: int
     ) -> tuple[Any, Any]:
-        """The answers over windows of rows lo[i] to hi[i] - 1, both growing, and which are null.
+        """The answers over windows of rows lo[i] to hi[i] - 1, both growing, and which numbers
+        of them are null: a column for each number of an answer, or None.
 
         Rows are numbered through all calls; xs[0] is the item of row `base`, and xs has
         every row that no call has reached yet. A window has at most `longest` rows; one
@@ -212,7 +213,7 @@ class InOrder(Window):
                 addresses(columns), base, n, lo.ctypes.data, hi.ctypes.data, out.address,
             )  # fmt: skip
             self._at = left(at, self._room.held)
-        return out.values, out.nulls[:, 0].view(np.bool_) if len(out.nulls) else None
+        return out.arrays()
 
     @property
     def is_typed(self) -> bool:
