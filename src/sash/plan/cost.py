@@ -34,6 +34,13 @@ def combines(plan: SharedPlan, choice: Choice, invertible: bool, tick: int = 1) 
     return estimated(replace(plan, windows=in_units(plan.windows, tick)), choice.cost)
 
 
+def least_alone(window: Periodic, tick: int = 1) -> float:
+    """Combines a row that windows take alone, whatever the algorithm: rows into a slice that
+    is as long as a slide, and one for the answer where a window has more than one."""
+    slide = window.slide / tick
+    return max(0.0, 1 - 1 / slide) + (1 / slide if window.reach > window.slide else 0.0)
+
+
 def estimated(plan: SharedPlan, cost: Cost) -> float:
     """Combines a tick, where each has a row."""
     slices, fired = plan.slices_a_tick, plan.firings_a_tick

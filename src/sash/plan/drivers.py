@@ -33,6 +33,9 @@ from sash.kernel.words import (
 )
 from sash.swag.flat_fit import suffix
 
+BLOCK = 64
+"""Rows that `slide_back` takes together."""
+
 
 def fire_one(
     memory: Any, at: Any, xs: Any, n: int, timed: int, ticks: Any, base: int, until: int,
@@ -169,7 +172,10 @@ def remembered(q: Any, at: Any, i: int) -> Partial:
 def slide_ranges(
     memory: Any, at: Any, xs: Any, n: int, sizes: Any, m: int, place: int, out: Any
 ) -> Any:  # fmt: skip
-    """After each of n rows, an answer for each of m sizes, the longest first, on FlatFIT."""
+    """After each of n rows, an answer for each of m sizes, the longest first, on FlatFIT.
+
+    Answer k of row i goes to i * m + k.
+    """
     q = attach(memory)
     last = numbers(sizes)
     for i in range(n):
@@ -185,20 +191,32 @@ def slide_ranges(
 def slide_back(
     memory: Any, at: Any, xs: Any, n: int, sizes: Any, m: int, place: int, out: Any
 ) -> Any:  # fmt: skip
-    """After each of n rows, an answer for each of m sizes, all on one way back over the rows."""
+    """After each of n rows, an answer for each of m sizes, the longest first, on one way back.
+
+    Range by range for a block of rows, each row's partial in a cell beyond the last item:
+    so one row need not wait for another. Answer k of row i goes to k * n + i.
+    """
     q = attach(memory)
     last = numbers(sizes)
-    for i in range(n):
-        at = insert(q, at, lift(q, item(xs, i)))
-        while at.e - at.f > last[0]:
+    for begin in range(0, n, BLOCK):
+        rows = min(BLOCK, n - begin)
+        f, e = max(at.f, at.e - last[0]), at.e
+        while at.f < f:
             at = evict(q, at)
-        j = at.e - 1
-        total = hold(q, place, get(q.part, j))
+        for i in range(begin, begin + rows):
+            at = insert(q, at, lift(q, item(xs, i)))
+        for i in range(rows):
+            put(q.part, at.e + i, get(q.part, e + i))
+        done = 1
         for k in range(m - 1, -1, -1):
-            while j > at.f and j > at.e - last[k]:
-                j -= 1
-                total = hold(q, place, combine(get(q.part, j), total))
-            give(out, i * m + k, lower(total))
+            while done < last[k]:
+                first = min(rows, max(0, f + done - e))  # the first row that has so many
+                for i in range(first, rows):
+                    older = get(q.part, e + i - done)
+                    put(q.part, at.e + i, combine(older, get(q.part, at.e + i)))
+                done += 1
+            for i in range(rows):
+                give(out, k * n + begin + i, lower(get(q.part, at.e + i)))
     return at
 
 

@@ -10,7 +10,7 @@ from sash.plan.shared import SharedPlan
 from sash.windows import Duration
 
 MOST = 8
-"""As many windows or lengths are named; of more, some and how many there are."""
+"""As many windows or lengths are named, as many queries planned alone to compare with."""
 
 
 def explain(plan: Plan) -> str:
@@ -38,7 +38,7 @@ def explain(plan: Plan) -> str:
 
 def _combines(plan: Plan) -> str:
     text = f"combines about {plan.combines:.3g} a row"
-    if len(plan.queries) > 1:
+    if 1 < len(plan.queries) <= MOST:
         text += f"; {plan.alone().combines:.3g} if each query were alone"
     first = plan.queries[0].window
     if first.by == "time":

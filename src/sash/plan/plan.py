@@ -10,7 +10,7 @@ import numpy as np
 
 from sash.monoids.monoid import Monoid
 from sash.plan.choose import Choice, Latency, Need, choose
-from sash.plan.cost import combines, unit
+from sash.plan.cost import combines, least_alone, unit
 from sash.plan.late import Late, LateRunner
 from sash.plan.query import Periodic, Query
 from sash.plan.run import Fired, Runner
@@ -153,6 +153,8 @@ def plan(
     asked = _named(queries)
     if dtype is not None:
         asked = tuple(replace(query, monoid=query.monoid.of(dtype)) for query in asked)
+    distinct, which = _distinct([query.monoid for query in asked])
+    asked = tuple(replace(q, monoid=distinct[k]) for q, k in zip(asked, which, strict=True))
     by_count = asked[0].window.by == "count"
     tick = 1 if by_count else unit([query.window for query in asked])
     options = Options(algorithm, technique, latency, late, tick)
@@ -193,7 +195,7 @@ def _planned(queries: tuple[Query, ...], sets: list[list[int]], options: Options
 
 def _arranged(queries: Sequence[Query], members: list[int], options: Options) -> list[Group]:
     """One group for all members; or one a window, where that takes fewer combines."""
-    windows = dict.fromkeys(queries[i].window for i in members)
+    windows = list(dict.fromkeys(queries[i].window for i in members))
     techniques: list[Technique] = ["pairs", "cutty"] if len(windows) > 1 else ["cutty"]
     if options.late:
         techniques = ["pairs"]
@@ -201,14 +203,20 @@ def _arranged(queries: Sequence[Query], members: list[int], options: Options) ->
         techniques = [options.technique]
     tried = [_group(queries, members, options._replace(technique=t)) for t in techniques]
     best = min(tried, key=lambda group: round(group.combines, 1))  # the first of about equals
-    if len(windows) == 1 or options.late:
+    least = len(best.states.kept) * sum(least_alone(window, options.tick) for window in windows)
+    if len(windows) == 1 or options.late or best.combines <= least:
         return [best]
-    alone = [
-        _group(queries, [i for i in members if queries[i].window == window],
-               options._replace(technique=options.technique or "cutty"))
-        for window in windows
-    ]  # fmt: skip
+    alone = _alone(queries, members, options)
     return [best] if best.combines <= sum(group.combines for group in alone) else alone
+
+
+def _alone(queries: Sequence[Query], members: list[int], options: Options) -> list[Group]:
+    """A group for each window."""
+    of_window: dict[Periodic, list[int]] = {}
+    for i in members:
+        of_window.setdefault(queries[i].window, []).append(i)
+    chosen = options._replace(technique=options.technique or "cutty")
+    return [_group(queries, of, chosen) for of in of_window.values()]
 
 
 def _group(queries: Sequence[Query], members: list[int], options: Options) -> Group:

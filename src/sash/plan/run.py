@@ -7,7 +7,7 @@ many, rows are sparse    what is due is found out before, in NumPy
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -147,14 +147,16 @@ class Runner:
         sizes = np.array([window.size for window in windows])
         if len(windows) == 1:
             return [Fired(windows[0], ticks, self._slices.slide(rows.items, int(sizes[0])))]
-        driver = drivers.slide_back if self._algorithm == "Recalc" else drivers.slide_ranges
-        self._slices.reserve(int(sizes.max()) + 1)
+        back = self._algorithm == "Recalc"
+        driver = drivers.slide_back if back else drivers.slide_ranges
+        self._slices.reserve(int(sizes.max()) + 2 * drivers.BLOCK)
         arguments = [sizes, len(sizes)]
         answers, _ = self._slices.enter(
             driver, rows.items, columns, rows.n, arguments, rows.n * len(sizes)
         )
-        of = [answers[k :: len(sizes)] for k in range(len(sizes))]
-        return [Fired(window, ticks, column) for window, column in zip(windows, of, strict=True)]
+        if back:
+            return _split(windows, [ticks] * len(windows), answers)
+        return [Fired(window, ticks, answers[k :: len(sizes)]) for k, window in enumerate(windows)]
 
     def _run_one(self, rows: Rows, columns: Any) -> list[Fired]:
         """Windows of one kind."""
@@ -247,7 +249,7 @@ def _next(period: int, edge: int, after: int) -> int:
     return after + 1 + (edge - after - 1) % period
 
 
-def _split(windows: tuple[Periodic, ...], fired: list[np.ndarray], answers: Any) -> list[Fired]:
+def _split(windows: tuple[Periodic, ...], fired: Sequence[Any], answers: Any) -> list[Fired]:
     found, start = [], 0
     for window, ticks in zip(windows, fired, strict=True):
         found.append(Fired(window, ticks, answers[start : start + len(ticks)]))

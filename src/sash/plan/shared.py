@@ -62,18 +62,20 @@ class SharedPlan:
     @cached_property
     def classes(self) -> tuple[tuple[int, int], ...]:
         """All edges, as few (period, edge) as there are: an edge at each edge + k * period."""
-        found = {(part.period, edge) for part in self.parts for edge in part.edges}
+        found: dict[int, set[int]] = {}
+        for part in self.parts:
+            found.setdefault(part.period, set()).update(part.edges)
         return tuple(
-            (period, edge) for period, edge in sorted(found)
-            if not any(p < period and period % p == 0 and edge % p == e for p, e in found)
+            (period, edge) for period in sorted(found) for edge in sorted(found[period])
+            if not any(p < period and period % p == 0 and edge % p in found[p] for p in found)
         )  # fmt: skip
 
-    @property
+    @cached_property
     def composite(self) -> int:
         """The composite slide, after which everything repeats."""
         return math.lcm(*(window.slide for window in self.windows))
 
-    @property
+    @cached_property
     def is_listed(self) -> bool:
         """Whether the composite slide is short enough to be written out."""
         edges = sum(self.composite // period for period, _ in self.classes)
@@ -104,7 +106,7 @@ class SharedPlan:
         ]
         return tuple(sorted(found))
 
-    @property
+    @cached_property
     def slices_a_tick(self) -> float:
         """How many slices begin at a tick, on average, where every slice has a row."""
         if self.is_listed:
@@ -120,10 +122,10 @@ class SharedPlan:
         """About how many slices `window` has."""
         return max(1, math.ceil(window.reach * self.slices_a_tick))
 
-    @property
+    @cached_property
     def longest(self) -> int:
         """The paper's wSize: the slices of the longest window, about."""
-        return max(map(self.slices_in, self.windows))
+        return self.slices_in(max(self.windows, key=lambda window: window.reach))
 
     def _must_be_listed(self) -> None:
         if not self.is_listed:
