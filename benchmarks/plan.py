@@ -118,7 +118,7 @@ def combines(by: str, ranges: list[int], share: int) -> float:
 def ranges(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """All ranges from 1 to n."""
     for n in options.sizes:
-        xs = np.random.default_rng(1).random(max(2000, options.rows // n))
+        xs = np.random.default_rng(1).random(10 * options.rows // n)
         asked = [by_count(m.Max(), r, name=str(r)) for r in range(1, n + 1)]
         chosen = plan(asked)
         fit = plan(asked, algorithm="FlatFIT")

@@ -96,7 +96,7 @@ def test_it_is_explained() -> None:
 @pytest.mark.parametrize(
     ("define", "says"),
     [
-        (lambda: plan([by_count(m.Max(), 5)], late=True).start(), "no meaning by count"),
+        (lambda: plan([by_count(m.Max(), 5)], late=True), "late: rows by count"),
         (lambda: plan([by_time(m.Max(), 5)], late=True, technique="cutty").start(), "'pairs'"),
         (lambda: plan([by_time(m.Max(), 5)]).start().feed([1], [1], 5), "watermark"),
         (lambda: plan([by_time(m.Max(), 5)], late=True, algorithm="DABA"), "in order"),

@@ -11,6 +11,7 @@ from sash.plan import Plan, Query, by_count, plan, run
 from sash.plan.query import Periodic
 from sash.plan.run import Runner
 from sash.plan.shared import SharedPlan
+from sash.swag.registry import ALGORITHMS
 
 PRIME = 1009
 AFFINE = Monoid(  # x -> a x + b modulo a prime, composed: not commutative, and it compiles
@@ -108,13 +109,22 @@ def test_compiled(windows: list[Periodic], ticks: list[int], parts: list[int]) -
     check(plan([Query(AFFINE, w) for w in windows]), xs, ticks, parts, True)
 
 
-@pytest.mark.parametrize("algorithm", ["Recalc", "TwoStacks", "TwoStacksLite", "DABA", "DABALite",
-                                       "FlatFIT", "SubtractOnEvict"])  # fmt: skip
-def test_every_algorithm_over_slices(algorithm: str) -> None:
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("by", ["count", "time"])
+def test_every_algorithm_over_slices(algorithm: str, by: str) -> None:
     exact = m.Sum().of(np.dtype(np.int64))
     monoid = exact if algorithm == "SubtractOnEvict" else AFFINE
     xs = [(7 * i) % 10 for i in range(200)]
-    p = plan([Query(monoid, Periodic(31, 7))], algorithm=algorithm)
+    p = plan([Query(monoid, Periodic(31, 7, by))], algorithm=algorithm)  # type: ignore[arg-type]
+    check(p, xs, list(range(200)), [33, 34, 90], False)
+
+
+@pytest.mark.parametrize("by", ["count", "time"])
+def test_many_ranges_on_a_tree(by: str) -> None:
+    xs = [(7 * i) % 10 for i in range(200)]
+    windows = [Periodic(31, 7, by), Periodic(12, 3, by)]  # type: ignore[arg-type]
+    p = plan([Query(TEXT, w) for w in windows], algorithm="FiBA")
+    assert len(p.groups) == 1
     check(p, xs, list(range(200)), [33, 34, 90], False)
 
 

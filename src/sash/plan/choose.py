@@ -12,10 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from sash.monoids.monoid import Monoid
-from sash.swag.fiba import FiBA
-from sash.swag.registry import ALGORITHMS as REGISTERED
+from sash.swag.registry import ALGORITHMS
 
-ALGORITHMS: dict[str, type] = {**REGISTERED, "FiBA": FiBA}
 Latency = Literal["average", "worst"]
 TINY = 4
 """A window of so few items is recalculated sooner than it is kept."""

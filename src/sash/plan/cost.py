@@ -13,10 +13,11 @@ from dataclasses import replace
 from typing import Any
 
 from sash.monoids.monoid import Monoid
-from sash.plan.choose import ALGORITHMS, Choice, Cost
+from sash.plan.choose import Choice, Cost
 from sash.plan.query import Periodic
 from sash.plan.run import Runner
 from sash.plan.shared import SharedPlan
+from sash.swag.registry import ALGORITHMS
 from sash.swag.window import InOrder
 
 MOST_UNITS = 256

@@ -39,7 +39,12 @@ class Slices:
 
     def reserve(self, most: int) -> None:
         """Make room for so many slices at once."""
-        self._window._room.reserve_ring(self._window._at, max(most, len(self._window)) + 1)
+        room, at = self._window._room, self._window._at
+        most = max(most, len(self._window)) + 1
+        if hasattr(room, "reserve_ring"):
+            room.reserve_ring(at, most)
+        else:
+            room.reserve(at, most)
 
     def slide(self, items: Any, size: int) -> Any:
         """Insert each item; after each, the answer over the last `size`."""

@@ -34,10 +34,8 @@ class LateRunner:
     """
 
     def __init__(self, plan: SharedPlan, monoid: Monoid, compiled: bool | None = None) -> None:
-        if plan.windows[0].by == "count":
-            raise ValueError("late rows have no meaning by count; give windows by time")
         if plan.technique == "cutty":
-            raise ValueError("technique='cutty' has one slice in progress: late rows need 'pairs'")
+            raise ValueError("technique='cutty' has one slice in progress; on FiBA give 'pairs'")
         self.plan = plan
         self.late: list[Late] = []
         self.dropped = 0
@@ -106,6 +104,29 @@ class LateRunner:
         if gone:
             self._tree.bulk_evict(int(self._begun[gone - 1]))
             self._begun = self._begun[gone:]
+
+
+class TreeRunner(LateRunner):
+    """A shared plan at work on FiBA, on rows in order: no row takes longer than O(log n)."""
+
+    _seen = 0
+
+    def feed(self, ticks: Any, items: Any, watermark: int | None = None) -> list[Fired]:
+        """Take rows, sorted; `ticks` is None by count."""
+        if self.plan.windows[0].by == "count":
+            n = len(items[0]) if isinstance(items, tuple) else len(items)
+            at = np.arange(self._seen, self._seen + n)
+            self._seen += n
+            return super().feed(at, items, self._seen)
+        at = np.asarray(ticks)
+        if (at[1:] < at[:-1]).any() or (len(at) and at[0] < self._done):
+            raise ValueError("times are not sorted: sort them, or give late=True to the plan")
+        return super().feed(at, items, int(at[-1]) if len(at) else None)
+
+    def finish(self) -> list[Fired]:
+        """No more rows come: by time, the windows that have some."""
+        by_count = self.plan.windows[0].by == "count"
+        return super().feed([], [], self._seen) if by_count else super().finish()
 
 
 def _taken(items: Any, whole: list[Any], which: np.ndarray) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from sash.monoids.monoid import Monoid
 from sash.plan.choose import Choice, Latency, Need, choose
 from sash.plan.cost import combines, least_alone, unit
-from sash.plan.late import Late, LateRunner
+from sash.plan.late import Late, LateRunner, TreeRunner
 from sash.plan.query import Periodic, Query
 from sash.plan.run import Fired, Runner
 from sash.plan.shared import SharedPlan
@@ -67,7 +67,10 @@ class Plan:
     def run(self, values: Any, times: Any = None, compiled: bool | None = None) -> Answers:
         """The answers over a whole stream: `values`, and by time `times`, sorted."""
         running = self.start(compiled)
-        fed, rest = running.feed(values, times), running.finish()
+        fed = running.feed(values, times)
+        if self.queries[0].window.by == "count":  # a slide that is not full does not fire
+            return fed
+        rest = running.finish()
         return {name: _joined(fed[name], rest[name]) for name in fed}
 
     def start(self, compiled: bool | None = None) -> Running:
@@ -95,11 +98,7 @@ class Running:
 
     def __init__(self, plan: Plan, compiled: bool | None = None) -> None:
         self.plan = plan
-        self._runners: list[Any] = [
-            LateRunner(group.slices, group.states.monoid, compiled) if plan.options.late
-            else Runner(group.slices, group.states.monoid, group.choice.algorithm, compiled)
-            for group in plan.groups
-        ]  # fmt: skip
+        self._runners = [_runner(group, plan.options.late, compiled) for group in plan.groups]
 
     def feed(self, values: Any, times: Any = None, watermark: int | None = None) -> Answers:
         """Take more rows: an array, a tuple of arrays (a column each), or a list.
@@ -151,6 +150,8 @@ def plan(
     long. `dtype`: of the values, where it is known: a sum of integers has an inverse.
     """
     asked = _named(queries)
+    if late and asked[0].window.by == "count":
+        raise ValueError("late: rows by count have no time that they could be late for")
     if dtype is not None:
         asked = tuple(replace(query, monoid=query.monoid.of(dtype)) for query in asked)
     distinct, which = _distinct([query.monoid for query in asked])
@@ -197,8 +198,8 @@ def _arranged(queries: Sequence[Query], members: list[int], options: Options) ->
     """One group for all members; or one a window, where that takes fewer combines."""
     windows = list(dict.fromkeys(queries[i].window for i in members))
     techniques: list[Technique] = ["pairs", "cutty"] if len(windows) > 1 else ["cutty"]
-    if options.late:
-        techniques = ["pairs"]
+    if options.late or options.algorithm == "FiBA" or options.latency == "worst":
+        techniques = ["pairs"]  # no slice is in progress when a window fires
     if options.technique is not None:
         techniques = [options.technique]
     tried = [_group(queries, members, options._replace(technique=t)) for t in techniques]
@@ -253,6 +254,15 @@ def _distinct(monoids: Sequence[Monoid]) -> tuple[list[Monoid], list[int]]:
             found.append(monoid)
         of_object[id(monoid)] = number
     return found, [of_object[id(monoid)] for monoid in monoids]
+
+
+def _runner(group: Group, late: bool, compiled: bool | None) -> Any:
+    slices, monoid = group.slices, group.states.monoid
+    if late:
+        return LateRunner(slices, monoid, compiled)
+    if group.choice.algorithm == "FiBA":
+        return TreeRunner(slices, monoid, compiled)
+    return Runner(slices, monoid, group.choice.algorithm, compiled)
 
 
 def _joined(a: Fired, b: Fired) -> Fired:
