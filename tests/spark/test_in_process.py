@@ -63,7 +63,10 @@ def asked(frame: Any) -> dict[str, Any]:
         "geomean": sf.geomean("small").over(frame),
         "argmin": sf.argmin("id", "s").over(frame),
         "drop": sf.apply(drop(), "y").over(frame),
-        "regression": sf.apply(m.LongestRun(), "b").over(frame),
+        "regression": sf.apply(m.LinearRegression(), "id", "y").over(frame),
+        "join": sf.apply(m.join(hi=m.Max(), known=m.Count()), "y").over(frame),
+        "run": sf.apply(m.LongestRun(), "b").over(frame),
+        "bloom": sf.apply(m.Bloom(64, 2), "n").over(frame),
         "top": sf.apply(m.TopK(3), "n", returns=pa.list_(pa.int64())).over(frame),
         "median": sf.apply(m.Quantiles(), "y", returns=pa.float64()).over(frame),
         "longest": sf.apply(Longest(), "s", returns=pa.string()).over(frame),
@@ -74,6 +77,12 @@ def test_every_frame(spark: SparkSession, input: pa.Table) -> None:
     wanted = {f"{f}_{n}": a for f, frame in FRAMES.items() for n, a in asked(frame).items()}
     df = spark.createDataFrame(input)
     assert_same(df, input, wanted)
+
+
+def test_policy(spark: SparkSession, input: pa.Table) -> None:
+    frame = sash.policy(lambda total, old: total - old >= 5, of=m.Count())
+    wanted = {"tot": sf.sum("small").over(frame), "hi": sf.max("s").over(frame)}
+    assert_same(spark.createDataFrame(input), input, wanted)
 
 
 def assert_same(df: Any, input: pa.Table, wanted: dict[str, Any]) -> None:

@@ -1,0 +1,24 @@
+"""Spark Connect: the same calls, against a local Connect server, in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_same_calls() -> None:
+    pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect]")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
+    path = os.pathsep.join([str(ROOT), *filter(None, [kept.get("PYTHONPATH")])])
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.spark.connect_calls"],
+        cwd=ROOT, env={**kept, "PYTHONPATH": path}, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("ok ") == 5
