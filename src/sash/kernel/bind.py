@@ -88,6 +88,7 @@ def plain_meanings(monoid: Monoid) -> dict[Any, Any]:
         words.put: put_plain,
         words.move: move_plain,
         words.numbers: lambda address: address,
+        words.prefetch: lambda column, i: None,
         words.hold: lambda q, place, v: v,
         words.lift: lambda q, x: lift(x),
         words.lower: monoid.lower,

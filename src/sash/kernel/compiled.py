@@ -150,6 +150,7 @@ def _meanings(target: Target, answer: Answer | None, jit: Any) -> dict[Any, Any]
     scope: dict[str, Any] = {
         "np": np, "load": machine.load, "store": machine.store, "pointer": machine.pointer,
         "known": machine.known, "move_cells": machine.mover(layout.width),
+        "prefetch_cell": machine.prefetcher(layout.width),
         "int0": np.int64(0), "yes": np.uint8(1), "Store": target.store,
         "identity": _cast(monoid.identity, layout),
         **{f"user_{role}": function for role, function in users.items()},

@@ -63,21 +63,23 @@ def pointer(typingctx: Any, address: Any, like: Any) -> Any:
     return kind(types.int64, like), generate
 
 
+def _base_and_step(context: Any, builder: Any, kind: Any, column: Any, width: int) -> Any:
+    """Where a column begins, and how far its cells are apart: a pointer, or a table."""
+    if isinstance(kind, types.CPointer):
+        step = context.get_abi_sizeof(context.get_data_type(kind.dtype))
+        return builder.ptrtoint(column, context.get_value_type(types.int64)), step
+    return builder.extract_value(column, 0), width  # the mask is not needed
+
+
 def mover(width: int) -> Any:
-    """move_cells(column, to, start, n): copy cells of a pointer, or of a table `width` wide."""
+    """move_cells(column, to, start, n): copy cells of a column, partials `width` wide."""
 
     @intrinsic
     def move_cells(typingctx: Any, column: Any, to: Any, start: Any, n: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             cells, place, origin, count = args
-            step = width
-            if isinstance(column, types.CPointer):
-                step = context.get_abi_sizeof(context.get_data_type(column.dtype))
-                base = builder.ptrtoint(cells, count.type)
-            else:  # a table: its address, and a mask that is not needed
-                base = builder.extract_value(cells, 0)
-            byte = context.get_value_type(types.voidptr)
-            size = count.type(step)
+            base, step = _base_and_step(context, builder, column, cells, width)
+            byte, size = context.get_value_type(types.voidptr), count.type(step)
             target = builder.inttoptr(builder.add(base, builder.mul(place, size)), byte)
             source = builder.inttoptr(builder.add(base, builder.mul(origin, size)), byte)
             cgutils.raw_memmove(builder, target, source, count, step)
@@ -86,6 +88,30 @@ def mover(width: int) -> Any:
         return types.void(column, types.int64, types.int64, types.int64), generate
 
     return move_cells
+
+
+def prefetcher(width: int) -> Any:
+    """prefetch_cell(column, i): bring a cell into the cache, without waiting for it."""
+
+    @intrinsic
+    def prefetch_cell(typingctx: Any, column: Any, i: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            from llvmlite import ir
+
+            cells, place = args
+            base, step = _base_and_step(context, builder, column, cells, width)
+            byte, flag = context.get_value_type(types.voidptr), ir.IntType(32)
+            address = builder.inttoptr(
+                builder.add(base, builder.mul(place, place.type(step))), byte
+            )
+            kind = ir.FunctionType(ir.VoidType(), (byte, flag, flag, flag))
+            ask = builder.module.declare_intrinsic("llvm.prefetch", (byte,), kind)
+            builder.call(ask, (address, flag(0), flag(3), flag(1)))  # to read, keep, data
+            return context.get_dummy_value()
+
+        return types.void(column, types.int64), generate
+
+    return prefetch_cell
 
 
 @intrinsic

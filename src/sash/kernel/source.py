@@ -140,4 +140,5 @@ def attach_source(fields: dict[str, np.dtype | None]) -> str:
         f"def attach(memory):\n    return Store({', '.join(made)}, memory[{2 * len(fields)}])\n"
         "def numbers(address):\n    return pointer(address, int0)\n"
         "def move(column, to, start, n):\n    move_cells(column, to, start, n)\n"
+        "def prefetch(column, i):\n    prefetch_cell(column, i)\n"
     )
