@@ -12,7 +12,19 @@ import pytest
 from sash import Monoid, swag
 from sash import monoids as m
 from sash.swag.fiba.check import Checker
-from sash.swag.fiba.tree import HEIGHT, LEFT_LEAF, RIGHT, RIGHT_LEAF, ROOT, USED, first
+from sash.swag.fiba.tree import (
+    HEIGHT,
+    LEFT_LEAF,
+    RIGHT,
+    RIGHT_LEAF,
+    ROOT,
+    USED,
+    first,
+    set_arity,
+    set_parent,
+    set_side,
+    set_weight,
+)
 from tests.swag.fiba_oracle import Oracle, affine, bits, plain, words
 
 LETTERS = "abcdefghijklmnopqrstuv"
@@ -199,11 +211,11 @@ def test_a_damaged_snapshot():
 BREAKS = {
     "aggregate": lambda q: q.agg.__setitem__(q.head[ROOT], "wrong"),
     "order": lambda q: q.time.__setitem__(first(q, q.head[LEFT_LEAF]), 10**6),
-    "arity": lambda q: q.arity.__setitem__(q.head[LEFT_LEAF], 3),
-    "flags": lambda q: q.side.__setitem__(q.head[LEFT_LEAF], RIGHT),
-    "links": lambda q: q.parent.__setitem__(q.head[LEFT_LEAF], q.head[RIGHT_LEAF]),
+    "arity": lambda q: set_arity(q, q.head[LEFT_LEAF], 3),
+    "flags": lambda q: set_side(q, q.head[LEFT_LEAF], RIGHT),
+    "links": lambda q: set_parent(q, q.head[LEFT_LEAF], q.head[RIGHT_LEAF]),
     "height": lambda q: q.head.__setitem__(HEIGHT, 7),
-    "weight": lambda q: q.weight.__setitem__(q.kids[q.head[ROOT]], 1),
+    "weight": lambda q: set_weight(q, q.head[ROOT], 1),
     "fingers": lambda q: q.head.__setitem__(RIGHT_LEAF, q.head[LEFT_LEAF]),
     "front": lambda q: q.front.__setitem__(0, "wrong"),
     "nodes": lambda q: q.head.__setitem__(USED, q.head[USED] + 1),

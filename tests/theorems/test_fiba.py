@@ -55,16 +55,15 @@ class Probe:
     def __call__(self, operation: str, *arguments: Any) -> tuple[int, int]:
         """Run it: nodes visited, without the journal's own rows, and combines.
 
-        A node is visited if its times, values or flags are looked at or changed. To
-        read a child's aggregate, or to put it on a free list, is not a visit.
+        A node is visited if its times or values are looked at or changed. To read a
+        child's aggregate, or to put it on a free list, is not a visit.
         """
         room, seen = self.tree._room, set[int]()
         self.tree._make_room()
         room.enlarge(*(room.head[i] + 4000 for i in (USED, USED + 1)))
         entries = TIMES * self.min_arity - 1
         q = room.plain
-        watched = {"side": Watched(q.side, 1, seen)}
-        watched |= {n: Watched(getattr(q, n), entries, seen) for n in ("time", "val")}
+        watched = {n: Watched(getattr(q, n), entries, seen) for n in ("time", "val")}
         room._plain = q._replace(**watched)
         self.counter.reset()
         getattr(self.tree, operation)(*arguments)

@@ -31,9 +31,15 @@ from sash.swag.fiba.tree import (
     arity,
     child,
     first,
+    first_child,
     is_leaf,
-    most,
     parent,
+    set_arity,
+    set_parent,
+    set_side,
+    set_weight,
+    side_of,
+    weight_of,
 )
 
 
@@ -41,7 +47,7 @@ from sash.swag.fiba.tree import (
 def aggregate(q: Any, x: int) -> None:
     """Combine what node x is to hold, from its children, its values and its parent."""
     touch(q, x)
-    side = 0 + q.side[x]
+    side = side_of(q, x)
     combined = leaf_values(q, x) if is_leaf(q, x) else inner_values(q, x, side)
     above = parent(q, x)
     if side != 0 and side != BOTH and above != q.head[ROOT]:
@@ -50,7 +56,7 @@ def aggregate(q: Any, x: int) -> None:
         else:
             combined = hold(q, ACC, combine(get(q.agg, above), combined))
         if not is_leaf(q, x):
-            q.weight[q.kids[x]] += q.weight[q.kids[above]]
+            set_weight(q, x, weight_of(q, x) + weight_of(q, above))
     put(q.agg, x, combined)
 
 
@@ -71,7 +77,7 @@ def leaf_values(q: Any, x: int) -> Partial:
 def inner_values(q: Any, x: int, side: int) -> Partial:
     """The values of an inner node and its children, but for those on a spine."""
     cell = first(q, x)
-    kid = q.kids[x] * most(q)
+    kid = first_child(q, x)
     n = arity(q, x) - 1
     weight = n
     child_0 = 0 + q.child[kid]
@@ -88,18 +94,18 @@ def inner_values(q: Any, x: int, side: int) -> Partial:
         c = 0 + q.child[kid + n]
         weight += load(q, c)
         combined = hold(q, ACC, combine(combined, get(q.agg, c)))
-    q.weight[q.kids[x]] = weight
+    set_weight(q, x, weight)
     return combined
 
 
 def load(q: Any, x: int) -> int:
     """How many entries an up aggregate combines."""
-    return arity(q, x) - 1 if is_leaf(q, x) else 0 + q.weight[q.kids[x]]
+    return arity(q, x) - 1 if is_leaf(q, x) else weight_of(q, x)
 
 
 def dirty(q: Any, x: int, level: int) -> None:
     """Node x is on a spine and changed: the pass down begins there, or above."""
-    side = 0 + q.side[x]
+    side = side_of(q, x)
     if side & LEFT and level > q.head[TOP_LEFT]:
         q.head[TOP_LEFT] = level
     if side & RIGHT and level > q.head[TOP_RIGHT]:
@@ -126,7 +132,7 @@ def pass_down_left(q: Any, x: int) -> None:
     while True:
         if x != q.head[ROOT]:
             touch(q, x)
-            q.side[x] = LEFT
+            set_side(q, x, LEFT)
         if is_leaf(q, x):
             break
         if x != q.head[ROOT]:
@@ -194,18 +200,18 @@ def size(q: Any) -> int:
     n = arity(q, left) - 1 - q.head[SKIP]
     if q.head[HEIGHT] == 0:
         return n
-    n += arity(q, right) - 1 + q.weight[q.kids[root]]
+    n += arity(q, right) - 1 + weight_of(q, root)
     if parent(q, left) != root:
-        n += q.weight[q.kids[q.parent[left]]] + q.weight[q.kids[q.parent[right]]]
+        n += weight_of(q, parent(q, left)) + weight_of(q, parent(q, right))
     return n
 
 
 @outlined
 def start(q: Any, x: int) -> None:
     """An empty tree: leaf x is all there is."""
-    q.parent[x] = 0
-    q.side[x] = BOTH
-    q.arity[x] = 1
+    set_parent(q, x, 0)
+    set_side(q, x, BOTH)
+    set_arity(q, x, 1)
     put(q.agg, x, one(q))
     for cursor in (ROOT, LEFT_LEAF, RIGHT_LEAF):
         q.head[cursor] = x

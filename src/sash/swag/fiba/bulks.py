@@ -11,6 +11,7 @@ import numpy as np
 
 from sash.kernel.compiled import Kernel
 from sash.swag.fiba import drivers, times
+from sash.swag.fiba.nodes import block_size
 from sash.swag.fiba.state import TreeState
 from sash.swag.fiba.tree import (
     EPOCH,
@@ -163,7 +164,7 @@ class Bulks(TreeState):
         count = min(n, limit)
         levels = head[HEIGHT] + 3 + math.ceil(math.log(count + 1, full))
         kids = count // full // full * 2 + 2 * levels
-        nodes = count // full + kids
+        nodes = count // full + kids + block_size(head[USED_KIDS] + kids)
         if careful:
             nodes += head[USED]
             kids += head[USED_KIDS]

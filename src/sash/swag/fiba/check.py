@@ -9,6 +9,8 @@ from typing import Any
 from sash.monoids.monoid import Monoid
 from sash.swag.fiba.aggregate import load
 from sash.swag.fiba.tree import (
+    BLOCK,
+    BLOCK_END,
     BOTH,
     DEFERRED,
     FREE_INNER,
@@ -29,6 +31,8 @@ from sash.swag.fiba.tree import (
     is_leaf,
     most,
     parent,
+    side_of,
+    weight_of,
 )
 from sash.swag.window import agree
 
@@ -65,7 +69,7 @@ class Checker:
         Of its children and its parent the aggregates are taken as they are: each of
         them is checked by itself.
         """
-        q, kids, side = self.q, self.children(x), self.q.side[x]
+        q, kids, side = self.q, self.children(x), side_of(self.q, x)
         parts = []
         for k, cell in enumerate(self.entries(x)):
             if kids and not (k == 0 and side & LEFT):
@@ -78,7 +82,7 @@ class Checker:
         if side not in (LEFT, RIGHT) or above == self.root:
             return own, weight
         pair = (own, q.agg[above]) if side == LEFT else (q.agg[above], own)
-        return self.monoid.combine(*pair), weight + q.weight[q.kids[above]]
+        return self.monoid.combine(*pair), weight + weight_of(q, above)
 
     def nodes(self, x: int, level: int) -> Iterator[tuple[int, int]]:
         """All nodes from x down, with their levels."""
@@ -96,7 +100,8 @@ class Checker:
         if any(not a < b for a, b in pairwise(times)):
             yield f"order: times are not ascending: {times}"
         yield from self.of_fingers()
-        lost = set(range(1, q.head[USED])) ^ {x for x, _ in nodes} ^ set(self.unused())
+        spare = set(range(q.head[BLOCK], q.head[BLOCK_END]))
+        lost = set(range(1, q.head[USED])) ^ spare ^ {x for x, _ in nodes} ^ set(self.unused())
         if lost:
             yield f"nodes neither in the tree nor free, or both: {sorted(lost)}"
 
@@ -112,22 +117,22 @@ class Checker:
         for i, c in enumerate(self.children(x)):
             if parent(q, c) != x:
                 yield f"links: the parent of node {c} is {x}, not {parent(q, c)}"
-            wanted = LEFT if i == 0 else RIGHT if i == a - 1 else 0
-            if q.side[c] != wanted & q.side[x]:
-                yield f"flags: node {c} is {SIDES[q.side[c]]}, not {SIDES[wanted & q.side[x]]}"
+            wanted = (LEFT if i == 0 else RIGHT if i == a - 1 else 0) & side_of(q, x)
+            if side_of(q, c) != wanted:
+                yield f"flags: node {c} is {SIDES[side_of(q, c)]}, not {SIDES[wanted]}"
         if level == 0 and x == q.head[LEFT_LEAF] != self.root:
             return  # its aggregate is in front
         combined, weight = self.expected(x)
         if not agree(q.agg[x], combined):
             yield f"aggregate: node {x} has {q.agg[x]}, not {combined}"
-        if level > 0 and q.weight[q.kids[x]] != weight:
-            yield f"weight: node {x} has {q.weight[q.kids[x]]}, not {weight}"
+        if level > 0 and weight_of(q, x) != weight:
+            yield f"weight: node {x} has {weight_of(q, x)}, not {weight}"
 
     def of_fingers(self) -> Iterator[str]:
         """Both fingers, the root's flags, and the left finger's aggregates."""
         q = self.q
-        if q.side[self.root] != BOTH or parent(q, self.root) != 0:
-            yield f"flags: the root, node {self.root}, is {SIDES[q.side[self.root]]}"
+        if side_of(q, self.root) != BOTH or parent(q, self.root) != 0:
+            yield f"flags: the root, node {self.root}, is {SIDES[side_of(q, self.root)]}"
         ends = [self.root, self.root]
         while not is_leaf(q, ends[0]):
             ends = [self.children(ends[0])[0], self.children(ends[1])[-1]]
@@ -166,12 +171,12 @@ class Checker:
             while x != 0:
                 inside = self.nodes(x, 0) if where == DEFERRED else [(x, 0)]
                 yield from (y for y, _ in inside)
-                x = self.q.parent[x]
+                x = parent(self.q, x)
 
     def drawing(self, x: int, indent: str = "") -> Iterator[str]:
         """The tree, a line a node."""
         q = self.q
         pairs = ", ".join(f"{q.time[c]}: {q.val[c]}" for c in self.entries(x))
-        yield f"{indent}node {x} {SIDES.get(q.side[x])} {q.agg[x]} [{pairs}]"
+        yield f"{indent}node {x} {SIDES.get(side_of(q, x))} {q.agg[x]} [{pairs}]"
         for c in self.children(x):
             yield from self.drawing(c, indent + "  ")

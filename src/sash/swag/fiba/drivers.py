@@ -8,6 +8,7 @@ from sash.kernel.words import attach, combine, get, give, item, lift, lower, num
 from sash.swag.fiba.aggregate import query, ready, size
 from sash.swag.fiba.evict import bulk_evict, evict, settle
 from sash.swag.fiba.insert import append, insert_treelets
+from sash.swag.fiba.nodes import block_size
 from sash.swag.fiba.search import insertion_sites
 from sash.swag.fiba.tree import (
     EPOCH,
@@ -82,7 +83,7 @@ def has_room(q: Any, runs: int, added: int, overflows: int) -> bool:
     levels = q.head[HEIGHT] + 2
     full = most(q) - q.head[MIN]
     kids = added // full + levels * (overflows + 1)
-    rows = added + kids
+    rows = added + kids + block_size(q.head[USED_KIDS] + kids)
     if q.head[EPOCH] != 0:
         rows += min(q.head[USED], rows + levels * (runs + 2))
         kids += min(q.head[USED_KIDS], kids + levels * (runs + 2))

@@ -24,12 +24,17 @@ from sash.swag.fiba.tree import (
     arity,
     child,
     first,
+    first_child,
     is_empty,
     is_leaf,
     most,
     move_entries,
     oldest,
     parent,
+    set_arity,
+    set_parent,
+    set_side,
+    side_of,
     youngest,
 )
 
@@ -154,7 +159,7 @@ def rebalance(q: Any, x: int, near: int, cell: int, stale: bool) -> tuple[bool, 
 
 def refresh(q: Any, x: int, level: int) -> None:
     """Repair the aggregate of x now, or in the pass down if it is on a spine."""
-    if q.side[x] == 0:
+    if side_of(q, x) == 0:
         aggregate(q, x)
     else:
         dirty(q, x, level)
@@ -172,11 +177,11 @@ def drop(q: Any, x: int, i: int, gone: bool) -> None:
         return
     touch(q, x)
     base, left = first(q, x), arity(q, x) - by
-    q.arity[x] = left
+    set_arity(q, x, left)
     if left > 1:
         move_entries(q, base, base + by, left - 1)
     if not is_leaf(q, x):
-        kid = q.kids[x] * most(q)
+        kid = first_child(q, x)
         move(q.child, kid, kid + by, left)
 
 
@@ -187,7 +192,7 @@ def make_root(q: Any, x: int, level: int) -> tuple[int, int]:
         above = parent(q, x)
         touch(q, above)
         touch(q, root)
-        q.arity[above] -= 1  # x stays
+        set_arity(q, above, arity(q, above) - 1)  # x stays
         discard(q, root)
     if arity(q, x) == 1 and not is_leaf(q, x):
         only = child(q, x, 0)
@@ -196,8 +201,8 @@ def make_root(q: Any, x: int, level: int) -> tuple[int, int]:
         x, level = only, level - 1
     if x != root:
         touch(q, x)
-        q.parent[x] = 0
-        q.side[x] = BOTH
+        set_parent(q, x, 0)
+        set_side(q, x, BOTH)
         q.head[ROOT] = x
         q.head[HEIGHT] = level
         q.head[TOP_RIGHT] = level

@@ -24,10 +24,14 @@ from sash.swag.fiba.tree import (
     TREELETS,
     arity,
     first,
+    first_child,
     is_leaf,
     most,
     move_entries,
     parent,
+    set_arity,
+    set_parent,
+    side_of,
 )
 
 
@@ -50,7 +54,7 @@ def append(q: Any, t: Any, v: Partial) -> None:
         cell = first(q, x) + a - 1
         q.time[cell] = t
         put(q.val, cell, v)
-        q.arity[x] = a + 1
+        set_arity(q, x, a + 1)
     else:
         append_to_full(q, t, v)
 
@@ -132,7 +136,7 @@ def combine_into(q: Any, cell: int, level: int, leaf: int, i: int, out: int) -> 
     x = cell // (most(q) - 1)
     touch(q, x)
     put(q.val, cell, combine(get(q.val, cell), get(q.new_val, i)))
-    if q.side[x] != 0:
+    if side_of(q, x) != 0:
         dirty(q, x, level)
         return out
     return repair_event(q, parent(q, leaf), out)
@@ -163,7 +167,7 @@ def interleave(q: Any, x: int, level: int, start: int, end: int, out: int) -> in
         return split(q, x, level, start, end, out)
     if end > start:
         merge_in(q, x, start, end)
-    if q.side[x] != 0:
+    if side_of(q, x) != 0:
         dirty(q, x, level)
         return out
     aggregate(q, x)
@@ -181,8 +185,8 @@ def merge_in(q: Any, x: int, start: int, end: int) -> None:
     """Small insertion: the node has room for all. From the youngest, so that each moves once."""
     touch(q, x)
     base, left = first(q, x), arity(q, x) - 1
-    kid = q.kids[x] * most(q)
-    q.arity[x] += end - start
+    kid = first_child(q, x)
+    set_arity(q, x, arity(q, x) + end - start)
     for j in range(end - 1, start - 1, -1):
         by = j - start + 1  # treelets that are still to come: how far older entries move
         t = q.new_time[j]
@@ -196,5 +200,5 @@ def merge_in(q: Any, x: int, start: int, end: int) -> None:
             move(q.child, kid + i + 1 + by, kid + i + 1, left - i)
             c = 0 + q.new_node[j]
             q.child[kid + i + by] = c
-            q.parent[c] = x
+            set_parent(q, c, x)
         left = i

@@ -23,10 +23,14 @@ from sash.swag.fiba.tree import (
     TOP_LEFT,
     TOP_RIGHT,
     USED,
+    WORDS,
     arity,
     child,
+    first_child,
+    is_leaf,
     most,
     move_entries,
+    set_parent,
 )
 
 
@@ -54,9 +58,9 @@ def save(q: Any, x: int) -> None:
     q.head[SAVED] += 1
     copy_row(q, row, x)
     q.mark[row] = x
-    if q.kids[x] != 0:
-        copy_kids(q, q.head[KID_ROWS] - 1 - q.head[SAVED_KIDS], 0 + q.kids[x])
+    if not is_leaf(q, x):
         q.head[SAVED_KIDS] += 1
+        move(q.child, (q.head[KID_ROWS] - q.head[SAVED_KIDS]) * most(q), first_child(q, x), most(q))
 
 
 def copy_row(q: Any, to: int, x: int) -> None:
@@ -64,17 +68,7 @@ def copy_row(q: Any, to: int, x: int) -> None:
     cells = most(q) - 1
     move_entries(q, to * cells, x * cells, cells)
     move(q.agg, to, x, 1)
-    q.arity[to] = q.arity[x]
-    q.parent[to] = q.parent[x]
-    q.kids[to] = q.kids[x]
-    q.side[to] = q.side[x]
-
-
-def copy_kids(q: Any, to: int, kids: int) -> None:
-    """Copy a row of children."""
-    b = most(q)
-    move(q.child, to * b, kids * b, b)
-    move(q.weight, to, kids, 1)
+    move(q.node, WORDS * to, WORDS * x, WORDS)
 
 
 def undo(q: Any) -> None:
@@ -87,14 +81,14 @@ def undo(q: Any) -> None:
         row = q.head[ROWS] - 1 - k
         x = 0 + q.mark[row]
         copy_row(q, x, row)
-        if q.kids[x] != 0:
+        if not is_leaf(q, x):
             kid_row -= 1
-            copy_kids(q, 0 + q.kids[x], kid_row)
+            move(q.child, first_child(q, x), kid_row * most(q), most(q))
     for k in range(q.head[SAVED]):
         x = 0 + q.mark[q.head[ROWS] - 1 - k]
-        if q.kids[x] != 0:
+        if not is_leaf(q, x):
             for i in range(arity(q, x)):
-                q.parent[child(q, x, i)] = x
+                set_parent(q, child(q, x, i), x)
     for i in range(CURSORS):
         q.head[i] = q.head[OLD + i]
     q.head[FRONT] = 0

@@ -7,13 +7,15 @@ where the system can do that, and takes only the pages that are used.
 
 from __future__ import annotations
 
+import math
 import mmap
 from typing import Any
 
 import numpy as np
 
 MAPPED = 1 << 20  # bytes from which on an array has a mapping of its own
-HUGE = 1 << 22  # and from which on it asks for large pages
+HUGE = 1 << 25  # and from which on it asks for large pages, of which the last may be unused
+AHEAD = 1 << 30  # bytes at most that are mapped before they are asked for
 
 
 class Memory:
@@ -24,38 +26,29 @@ class Memory:
         self._map: mmap.mmap | None = None
 
     def resize(self, count: int) -> None:
-        """Have `count` elements: those that there were, and zeros."""
+        """Have `count` elements; those that there were stay, others can be anything."""
         dtype, shape = self.array.dtype, (count, *self.array.shape[1:])
-        length = int(np.prod(shape)) * dtype.itemsize
+        length = math.prod(shape) * dtype.itemsize
         if self._map is None and length < MAPPED:
             self.array.resize(shape, refcheck=False)
             return
-        old = self.array if self._map is None else None
-        if self._map is not None:
-            old = self._remap(length)
+        if self._map is None or length > len(self._map):
+            self._map = self._larger(length + min(length // 2, AHEAD))
+            if length >= HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
+                self._map.madvise(mmap.MADV_HUGEPAGE)
+        self.array = np.frombuffer(self._map, dtype, math.prod(shape)).reshape(shape)
+
+    def _larger(self, length: int) -> mmap.mmap:
+        """A larger mapping: the same one, remapped, or a new one and a copy."""
+        old, dtype, kept = self._map, self.array.dtype, math.prod(self.array.shape)
         if old is not None:
-            self._map = _mapping(length)
-        assert self._map is not None
-        if length >= HUGE and hasattr(mmap, "MADV_HUGEPAGE"):
-            self._map.madvise(mmap.MADV_HUGEPAGE)
-        self.array = np.frombuffer(self._map, dtype).reshape(shape)
-        if old is not None:
-            kept = min(count, len(old))
-            self.array[:kept] = old[:kept]
-
-    def _remap(self, length: int) -> Any:
-        """Resize the mapping; where that can not be, the array that is to be copied."""
-        assert self._map is not None
-        dtype, shape = self.array.dtype, self.array.shape
-        self.array = None
-        try:
-            self._map.resize(length)
-        except (BufferError, OSError, SystemError, ValueError):  # a view of it, or no remapping
-            return np.frombuffer(self._map, dtype).reshape(shape)
-        return None
-
-
-def _mapping(length: int) -> mmap.mmap:
-    if hasattr(mmap, "MAP_PRIVATE"):
-        return mmap.mmap(-1, length, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    return mmap.mmap(-1, length)
+            self.array = None
+            try:
+                old.resize(length)
+                return old
+            except (BufferError, OSError, SystemError, ValueError):  # a view, or no remapping
+                self.array = np.frombuffer(old, dtype, kept)
+        private = getattr(mmap, "MAP_PRIVATE", 0) | getattr(mmap, "MAP_ANONYMOUS", 0)
+        made = mmap.mmap(-1, length, flags=private) if private else mmap.mmap(-1, length)
+        np.frombuffer(made, dtype, kept)[:] = self.array.reshape(-1)
+        return made

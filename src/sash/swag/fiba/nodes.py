@@ -14,26 +14,34 @@ from typing import Any
 from sash.kernel.words import outlined
 from sash.swag.fiba.journal import touch
 from sash.swag.fiba.tree import (
+    BLOCK,
+    BLOCK_END,
     DEFERRED,
+    EPOCH,
     FREE_INNER,
     FREE_LEAF,
     USED,
     USED_KIDS,
+    WORDS,
     arity,
     child,
     is_leaf,
+    parent,
+    set_arity,
+    set_parent,
+    set_side,
 )
 
 
 def push(q: Any, where: int, x: int) -> None:
     """Put a node on a free list."""
-    q.parent[x] = q.head[where]
+    set_parent(q, x, q.head[where])
     q.head[where] = x
 
 
 def free(q: Any, x: int) -> None:
     """Give back a node whose children are elsewhere by now."""
-    q.arity[x] = 0
+    set_arity(q, x, 0)
     push(q, FREE_LEAF if is_leaf(q, x) else FREE_INNER, x)
 
 
@@ -46,10 +54,10 @@ def reopen(q: Any) -> int:
     """Take an inner node off the deferred list, and put its children on a list."""
     x = q.head[DEFERRED]
     touch(q, x)
-    q.head[DEFERRED] = q.parent[x]
+    q.head[DEFERRED] = parent(q, x)
     for i in range(arity(q, x) - 1, -1, -1):  # the oldest is reused first: it is in sequence
         discard(q, child(q, x, i))
-    q.arity[x] = 0
+    set_arity(q, x, 0)
     return 0 + x
 
 
@@ -61,12 +69,14 @@ def new_leaf(q: Any) -> int:
     x = q.head[FREE_LEAF]
     if x != 0:
         touch(q, x)
-        q.head[FREE_LEAF] = q.parent[x]
+        q.head[FREE_LEAF] = parent(q, x)
     else:
-        x = fresh(q)
-        q.kids[x] = 0
-    q.arity[x] = 1
-    q.side[x] = 0
+        x = q.head[USED]
+        q.head[USED] = x + 1
+        q.mark[x] = 0
+        q.node[WORDS * x + 2] = 0
+    set_arity(q, x, 1)
+    set_side(q, x, 0)
     return 0 + x
 
 
@@ -76,21 +86,33 @@ def new_inner(q: Any) -> int:
     x = q.head[FREE_INNER]
     if x != 0:
         touch(q, x)
-        q.head[FREE_INNER] = q.parent[x]
+        q.head[FREE_INNER] = parent(q, x)
     elif q.head[DEFERRED] != 0:
         x = reopen(q)
     else:
-        x = fresh(q)
-        q.kids[x] = q.head[USED_KIDS]
-        q.head[USED_KIDS] += 1
-    q.arity[x] = 0
-    q.side[x] = 0
+        x = fresh_inner(q)
+    set_arity(q, x, 0)
+    set_side(q, x, 0)
     return 0 + x
 
 
-def fresh(q: Any) -> int:
-    """A row that was never used; the window has made room for it."""
-    x = q.head[USED]
-    q.head[USED] = x + 1
-    q.mark[x] = 0
+def fresh_inner(q: Any) -> int:
+    """A row for an inner node that was never used; the window has made room for it.
+
+    Such rows are taken in blocks: a node's children, if inner nodes, lie side by side.
+    """
+    if q.head[BLOCK] == q.head[BLOCK_END]:
+        q.head[BLOCK] = q.head[USED]
+        q.head[USED] += block_size(q.head[USED_KIDS])
+        q.head[BLOCK_END] = q.head[USED]
+    x = q.head[BLOCK]
+    q.head[BLOCK] = x + 1
+    q.mark[x] = q.head[EPOCH]  # new in this operation: there is nothing to save
+    q.node[WORDS * x + 2] = q.head[USED_KIDS]
+    q.head[USED_KIDS] += 1
     return 0 + x
+
+
+def block_size(inner: int) -> int:
+    """How many rows to take for inner nodes, where there are so many of them already."""
+    return min(64, 1 + inner // 4)

@@ -10,7 +10,16 @@ from typing import Any
 
 from sash.kernel.words import move
 from sash.swag.fiba.journal import touch
-from sash.swag.fiba.tree import arity, first, is_leaf, most, move_entries
+from sash.swag.fiba.tree import (
+    arity,
+    first,
+    first_child,
+    is_leaf,
+    most,
+    move_entries,
+    set_arity,
+    set_parent,
+)
 
 
 def merge(q: Any, x: int, near: int, cell: int) -> None:
@@ -25,11 +34,11 @@ def merge(q: Any, x: int, near: int, cell: int) -> None:
     move_entries(q, base + a, base, n - 1)
     move_entries(q, base, first(q, x), a - 1)
     move_entries(q, base + a - 1, cell, 1)
-    q.arity[near] = a + n
+    set_arity(q, near, a + n)
     if not is_leaf(q, x):
-        kid = q.kids[near] * most(q)
+        kid = first_child(q, near)
         move(q.child, kid + a, kid, n)
-        adopt(q, near, 0, q.kids[x] * most(q), a)
+        adopt(q, near, 0, first_child(q, x), a)
 
 
 def move_batch(q: Any, x: int, near: int, cell: int) -> None:
@@ -48,17 +57,17 @@ def move_batch(q: Any, x: int, near: int, cell: int) -> None:
     move_entries(q, end + 1, base, k - 1)
     move_entries(q, cell, base + k - 1, 1)
     move_entries(q, base, base + k, n - 1 - k)
-    q.arity[x] = a + k
-    q.arity[near] = n - k
+    set_arity(q, x, a + k)
+    set_arity(q, near, n - k)
     if not is_leaf(q, x):
-        kid = q.kids[near] * most(q)
+        kid = first_child(q, near)
         adopt(q, x, a, kid, k)
         move(q.child, kid, kid + k, n - k)
 
 
 def adopt(q: Any, x: int, i: int, start: int, k: int) -> None:
     """Copy k children from cells `start` on: children i, i + 1, … of node x."""
-    kid = q.kids[x] * most(q) + i
+    kid = first_child(q, x) + i
     move(q.child, kid, start, k)
     for c in range(kid, kid + k):
-        q.parent[q.child[c]] = x
+        set_parent(q, 0 + q.child[c], x)

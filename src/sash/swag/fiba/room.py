@@ -33,11 +33,12 @@ from sash.swag.fiba.tree import (
     TREELETS,
     USED,
     USED_KIDS,
+    WORDS,
     Tree,
 )
 
-OF_NODES = ("time", "val", "agg", "arity", "parent", "kids", "side", "mark")
-OF_KIDS = ("child", "weight")
+OF_NODES = ("time", "val", "agg", "node", "mark")
+OF_KIDS = ("child",)
 OF_TREELETS = ("new_time", "new_val", "new_node", "new_target", "run")
 DTYPES = {n: dtype_of(kind) for n, kind in inspect.get_annotations(Tree).items() if n != "held"}
 SMALL = 256  # up to so many rows, half as many again are added
@@ -99,7 +100,7 @@ class Room:
         self.layout, self.object_times = layout, object_times
         self.held = held_rows(layout, identity, PLACES)
         b = TIMES * min_arity
-        self._a_row = {"time": b - 1, "val": b - 1, "child": b, "run": RUN}
+        self._a_row = {"time": b - 1, "val": b - 1, "node": WORDS, "child": b, "run": RUN}
         self._a_row |= dict.fromkeys(("new_time", "new_val", "new_node", "new_target"), 2)
         self.columns = {name: self._new(name) for name in DTYPES}
         for name, count in (("head", HEAD), ("front", b), ("path", STEP * LEVELS)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sash.kernel.words import outlined
+from sash.kernel.words import outlined, prefetch
 from sash.swag.fiba.tree import (
     HEIGHT,
     LEFT_LEAF,
@@ -13,6 +13,7 @@ from sash.swag.fiba.tree import (
     ROOT,
     RUN,
     STEP,
+    WORDS,
     arity,
     child,
     first,
@@ -20,6 +21,8 @@ from sash.swag.fiba.tree import (
     most,
     parent,
 )
+
+LINE = 8  # numbers of 64 bits in a line of the cache
 
 
 def below(q: Any, x: int, t: Any) -> int:
@@ -74,6 +77,8 @@ def eviction_boundary(q: Any, t: Any) -> tuple[int, int]:
         neighbor, cell = 0, -1
     top = level
     while True:
+        ask_for(q, x)
+        ask_for(q, neighbor)
         i = upto(q, x, t)
         enter(q, level, x, i, neighbor, cell)
         base = first(q, x)
@@ -83,8 +88,25 @@ def eviction_boundary(q: Any, t: Any) -> tuple[int, int]:
             neighbor, cell = child(q, x, i + 1), base + i
         else:
             neighbor = child(q, neighbor, 0)
+        ask_for_children(q, x)
         x = child(q, x, i)
         level -= 1
+
+
+def ask_for(q: Any, x: int) -> None:
+    """Have a node in the cache by the time that it is to change."""
+    prefetch(q.node, WORDS * x)
+    for cell in range(first(q, x), first(q, x + 1), LINE):
+        prefetch(q.time, cell)
+        prefetch(q.val, cell)
+
+
+def ask_for_children(q: Any, x: int) -> None:
+    """The same of what its aggregate is combined from."""
+    for i in range(arity(q, x)):
+        c = child(q, x, i)
+        prefetch(q.node, WORDS * c)
+        prefetch(q.agg, c)
 
 
 def enter(q: Any, level: int, x: int, i: int, neighbor: int, cell: int) -> None:

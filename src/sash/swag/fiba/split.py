@@ -19,10 +19,15 @@ from sash.swag.fiba.tree import (
     ROOT,
     arity,
     first,
+    first_child,
     is_leaf,
     most,
     move_entries,
     parent,
+    set_arity,
+    set_parent,
+    set_side,
+    side_of,
 )
 
 
@@ -38,7 +43,7 @@ def split(q: Any, x: int, level: int, start: int, end: int, out: int) -> int:
     set_aside(q, x, n)
     p = n + 1 + end - start
     pieces = added_nodes(q, p) + 1
-    side = 0 + q.side[x]
+    side = side_of(q, x)
     target = grow(q, x) if x == q.head[ROOT] else parent(q, x)
     i, j, y = 0, start, x
     before = 0 + q.child[0]  # the child before the next entry; a leaf has none
@@ -46,7 +51,7 @@ def split(q: Any, x: int, level: int, start: int, end: int, out: int) -> int:
         entries = arity_of(q, p, pieces, piece, side & RIGHT) - 1
         i, j, before = fill(q, y, before, entries, i, n, j, end)
         keeps = (LEFT if piece == 0 else 0) | (RIGHT if piece == pieces - 1 else 0)
-        q.side[y] = side & keeps
+        set_side(q, y, side & keeps)
         if side & keeps:
             dirty(q, y, level)
         else:
@@ -62,20 +67,19 @@ def split(q: Any, x: int, level: int, start: int, end: int, out: int) -> int:
 
 def set_aside(q: Any, x: int, n: int) -> None:
     """Copy the n entries of node x, and its children, to row 0."""
-    cell, b = first(q, x), most(q)
-    move_entries(q, 0, cell, n)
+    move_entries(q, 0, first(q, x), n)
     if not is_leaf(q, x):
-        move(q.child, 0, q.kids[x] * b, n + 1)
+        move(q.child, 0, first_child(q, x), n + 1)
 
 
 def grow(q: Any, x: int) -> int:
     """Make a new root above the old one, x."""
     root = new_inner(q)
-    q.child[q.kids[root] * most(q)] = x
-    q.arity[root] = 1
-    q.side[root] = BOTH
-    q.parent[root] = 0
-    q.parent[x] = root
+    q.child[first_child(q, root)] = x
+    set_arity(q, root, 1)
+    set_side(q, root, BOTH)
+    set_parent(q, root, 0)
+    set_parent(q, x, root)
     q.head[ROOT] = root
     q.head[HEIGHT] += 1
     return root
@@ -97,7 +101,7 @@ def fill(
     q: Any, y: int, before: int, entries: int, i: int, n: int, j: int, end: int
 ) -> tuple[int, int, int]:
     """Fill node y with the next entries: of those set aside, i to n, and treelets j to end."""
-    q.arity[y] = entries + 1
+    set_arity(q, y, entries + 1)
     if is_leaf(q, y):
         i, j = fill_leaf(q, first(q, y), entries, i, n, j, end)
     else:
@@ -132,9 +136,9 @@ def fill_inner(
     q: Any, y: int, before: int, entries: int, i: int, n: int, j: int, end: int
 ) -> tuple[int, int, int]:
     """As fill_leaf, with the child that follows each entry."""
-    cell, kid = first(q, y), q.kids[y] * most(q)
+    cell, kid = first(q, y), first_child(q, y)
     q.child[kid] = before
-    q.parent[before] = y
+    set_parent(q, before, y)
     for k in range(entries):
         if j == end or (i < n and q.time[i] < q.new_time[j]):
             q.time[cell + k] = q.time[i]
@@ -147,7 +151,7 @@ def fill_inner(
             c = 0 + q.new_node[j]
             j += 1
         q.child[kid + k + 1] = c
-        q.parent[c] = y
+        set_parent(q, c, y)
     return i, j, before
 
 

@@ -13,6 +13,7 @@ from sash.monoids.monoid import Monoid
 from sash.swag import snapshot
 from sash.swag.fiba import times
 from sash.swag.fiba.check import Checker
+from sash.swag.fiba.nodes import block_size
 from sash.swag.fiba.room import Room
 from sash.swag.fiba.steps import Steps
 from sash.swag.fiba.tree import EPOCH, HEIGHT, ROOT, USED, USED_KIDS, is_empty, oldest
@@ -98,10 +99,10 @@ class TreeState(Window):
         """Rows for a single insert, and for what the journal saves in it or in an evict."""
         head = self._room.head
         levels = head[HEIGHT] + 2
-        self._room.enlarge(
-            head[USED] + levels + min(head[USED], 8 * levels),
-            head[USED_KIDS] + levels + min(head[USED_KIDS], 8 * levels),
-        )
+        rows = head[USED] + levels + block_size(head[USED_KIDS] + levels)
+        kids = head[USED_KIDS] + levels
+        saved = 8 * levels
+        self._room.enlarge(rows + min(head[USED], saved), kids + min(head[USED_KIDS], saved))
 
     def _atomically(self, step: Callable[..., Any], *arguments: Any) -> Any:
         """Run a plain step; if it fails, the tree is as it was."""

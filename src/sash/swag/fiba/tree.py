@@ -1,16 +1,24 @@
 """The tree: nodes as rows of columns, linked by row number (section 3.2).
 
 A row is a node: up to b - 1 times and values, side by side, and one aggregate. An
-inner node has a row of children as well, `kids[x]`, which is 0 for a leaf. Row 0
-of both is no node: it is where a node that is split is copied to. All cursors are
-numbers of `head`, so that a step changes them in place and one may be undone.
+inner node has a row of children as well, its kids, which is 0 for a leaf. Row 0 of
+both is no node: it is where a node that is split is copied to. Of the rest of a node
+there are WORDS numbers side by side, because a node that is not in the cache should
+be few misses:
+
+    arity and side   how many children; on which spine it is: LEFT, RIGHT, the root BOTH
+    parent           the node above, or the next one of a free list
+    kids             the row of its children
+    weight           of an inner node: how many entries its aggregate combines
+
+All cursors are numbers of `head`: a step changes them in place, and can be undone.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sash.kernel.words import FIRST_FREE, Int8, Int32, Int64, Partials, move
+from sash.kernel.words import FIRST_FREE, Int32, Int64, Partials, move
 
 
 class Tree(NamedTuple):
@@ -20,13 +28,9 @@ class Tree(NamedTuple):
     time: Int64  # b - 1 a node, in order
     val: Partials  # b - 1 a node
     agg: Partials
-    arity: Int32
-    parent: Int32  # or the next node of a free list
-    kids: Int32
-    side: Int8  # LEFT, RIGHT, both for the root, 0 for all others
+    node: Int32  # WORDS a node: arity and side, parent, kids, weight
     mark: Int32  # the operation that last saved the node, see journal.py
     child: Int32  # b an inner node
-    weight: Int64  # of an inner node: how many entries its aggregate combines
     front: Partials  # the left finger's aggregate without its 0, 1, 2, … oldest entries
     new_time: Int64  # treelets: the bulk, then what each level sends to the next
     new_val: Partials
@@ -43,13 +47,14 @@ class Cursors(NamedTuple):
     head: int
 
 
+WORDS = 4  # of column node
 LEFT, RIGHT = 1, 2
 BOTH = LEFT | RIGHT
 
 # Numbers of head that an operation changes, and that undoing it gives back:
 ROOT, LEFT_LEAF, RIGHT_LEAF, HEIGHT, SKIP, FRONT = range(6)
-FREE_LEAF, FREE_INNER, DEFERRED, USED, USED_KIDS = range(6, 11)
-CURSORS = 11
+FREE_LEAF, FREE_INNER, DEFERRED, USED, USED_KIDS, BLOCK, BLOCK_END = range(6, 13)
+CURSORS = 13
 OLD = CURSORS  # what they were when the operation began
 # Numbers that are not undone:
 MIN, ROWS, KID_ROWS, TREELETS, NEED, NEED_KIDS = range(2 * CURSORS, 2 * CURSORS + 6)
@@ -79,7 +84,52 @@ def first(q: Any, x: int) -> int:
 
 def arity(q: Any, x: int) -> int:
     """How many children a node has, or would have if it were not a leaf."""
-    return 0 + q.arity[x]
+    return (0 + q.node[WORDS * x]) >> 2
+
+
+def set_arity(q: Any, x: int, a: int) -> None:
+    """Change how many entries and children a node has."""
+    q.node[WORDS * x] = 4 * a + side_of(q, x)
+
+
+def side_of(q: Any, x: int) -> int:
+    """The spines that a node is on: LEFT, RIGHT, BOTH for the root, 0 for none."""
+    return (0 + q.node[WORDS * x]) & BOTH
+
+
+def set_side(q: Any, x: int, side: int) -> None:
+    """Change the spines that a node is on."""
+    q.node[WORDS * x] = 4 * arity(q, x) + side
+
+
+def parent(q: Any, x: int) -> int:
+    """The node above."""
+    return 0 + q.node[WORDS * x + 1]
+
+
+def set_parent(q: Any, x: int, above: int) -> None:
+    """Change the node above."""
+    q.node[WORDS * x + 1] = above
+
+
+def kids_of(q: Any, x: int) -> int:
+    """The row of a node's children."""
+    return 0 + q.node[WORDS * x + 2]
+
+
+def is_leaf(q: Any, x: int) -> bool:
+    """Whether a node is a leaf."""
+    return q.node[WORDS * x + 2] == 0
+
+
+def weight_of(q: Any, x: int) -> int:
+    """How many entries an inner node's aggregate combines."""
+    return 0 + q.node[WORDS * x + 3]
+
+
+def set_weight(q: Any, x: int, weight: int) -> None:
+    """Change how many entries an inner node's aggregate combines."""
+    q.node[WORDS * x + 3] = weight
 
 
 def last(q: Any, x: int) -> int:
@@ -87,14 +137,14 @@ def last(q: Any, x: int) -> int:
     return first(q, x) + arity(q, x) - 2
 
 
-def parent(q: Any, x: int) -> int:
-    """The node above."""
-    return 0 + q.parent[x]
+def first_child(q: Any, x: int) -> int:
+    """The place of an inner node's first child in `child`."""
+    return kids_of(q, x) * most(q)
 
 
 def child(q: Any, x: int, i: int) -> int:
     """Child i of an inner node."""
-    return 0 + q.child[q.kids[x] * most(q) + i]
+    return 0 + q.child[first_child(q, x) + i]
 
 
 def move_entries(q: Any, to: int, start: int, n: int) -> None:
@@ -103,14 +153,9 @@ def move_entries(q: Any, to: int, start: int, n: int) -> None:
     move(q.val, to, start, n)
 
 
-def is_leaf(q: Any, x: int) -> bool:
-    """Whether a node is a leaf."""
-    return q.kids[x] == 0
-
-
 def is_empty(q: Any) -> bool:
     """Whether there are no entries at all."""
-    return q.head[HEIGHT] == 0 and q.arity[q.head[ROOT]] - q.head[SKIP] == 1
+    return q.head[HEIGHT] == 0 and arity(q, q.head[ROOT]) - q.head[SKIP] == 1
 
 
 def oldest(q: Any) -> int:

@@ -18,6 +18,7 @@ from sash.swag.fiba.tree import (
     RIGHT_LEAF,
     SKIP,
     TIMES,
+    arity,
     is_empty,
     oldest,
     youngest,
@@ -54,7 +55,7 @@ class FiBA(Bulks):
         q = self._q
         self._changes += 1
         in_order = is_empty(q) or q.time[youngest(q)] < t
-        if in_order and q.arity[q.head[RIGHT_LEAF]] < TIMES * self.min_arity:
+        if in_order and arity(q, q.head[RIGHT_LEAF]) < TIMES * self.min_arity:
             self._steps.append(q, t, v)
         else:
             self._atomically(self._steps.append if in_order else self._steps.insert, t, v)
@@ -65,7 +66,7 @@ class FiBA(Bulks):
         if is_empty(q):
             raise IndexError("evict from an empty FiBA window")
         self._changes += 1
-        if q.head[HEIGHT] and q.arity[q.head[LEFT_LEAF]] - q.head[SKIP] > q.head[MIN]:
+        if q.head[HEIGHT] and arity(q, q.head[LEFT_LEAF]) - q.head[SKIP] > q.head[MIN]:
             self._steps.evict(q)
         else:
             self._atomically(self._steps.evict)
