@@ -113,7 +113,12 @@ def test_bounds_at_the_ends_of_the_integers() -> None:
 
 
 SUM = Monoid("sum", 0, int, lambda a, b: a + b)
-SUM_LAST = Monoid("sum, last", (0, 0), lambda x: (x, x), lambda a, b: (a[0] + b[0], b[1]))
+SUM_LAST = Monoid(
+    "sum, last",
+    (0, -1),
+    lambda x: (x, x),
+    lambda a, b: (a[0] + b[0], a[1] if b[1] < 0 else b[1]),
+)
 
 
 def over_ten(total: tuple[int, int], old: tuple[int, int]) -> bool:
