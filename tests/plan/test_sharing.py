@@ -78,7 +78,7 @@ def test_every_view_gives_the_same_answer_over_objects(xs: list) -> None:
         assert part.lower(seen(folded(whole, items))) == part.lower(folded(part, items))
 
 
-@pytest.mark.parametrize("dtype", ["float64", "int64"])
+@pytest.mark.parametrize("dtype", ["float64", pytest.param("int64", marks=pytest.mark.slow)])
 def test_compiled_answers_are_the_members_own(dtype: str) -> None:
     xs = np.random.default_rng(5).integers(-9, 9, 60).astype(dtype)
     asked = [m.Sum(), m.Count(), m.Mean(), m.Var(), m.StdDev(0), m.Max(), m.MaxCount(), m.Range()]

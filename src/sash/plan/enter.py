@@ -92,6 +92,4 @@ def _apart(came: Any) -> tuple[Any, Any]:
 @functools.cache
 def _with_live(cls: Any) -> Any:
     """The algorithm with one more place, for the slice in progress."""
-    if cls.cursors.__name__ == "At":  # numba takes named tuples of one name and shape for one
-        cls.cursors.__name__ = f"{cls.__name__}At"
     return type(cls.__name__, (cls,), {"scratch": cls.scratch + 1, "__doc__": cls.__doc__})
