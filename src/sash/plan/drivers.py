@@ -33,7 +33,7 @@ from sash.kernel.words import (
 )
 from sash.swag.flat_fit import suffix
 
-BLOCK = 64
+BLOCK = 128
 """Rows that `slide_back` takes together."""
 
 
@@ -209,15 +209,27 @@ def slide_back(
             put(q.part, at.e + i, get(q.part, e + i))
         done = 1
         for k in range(m - 1, -1, -1):
-            while done < last[k]:
-                first = min(rows, max(0, f + done - e))  # the first row that has so many
-                for i in range(first, rows):
-                    older = get(q.part, e + i - done)
-                    put(q.part, at.e + i, combine(older, get(q.part, at.e + i)))
+            while done < last[k] - 1:
+                for i in range(lacking(f, e, done, rows), rows):
+                    extend(q, e, at.e, i, done)
                 done += 1
-            for i in range(rows):
+            first = rows if done == last[k] else lacking(f, e, done, rows)
+            for i in range(first):
                 give(out, k * n + begin + i, lower(get(q.part, at.e + i)))
+            for i in range(first, rows):
+                give(out, k * n + begin + i, lower(extend(q, e, at.e, i, done)))
+            done = last[k]
     return at
+
+
+def lacking(f: int, e: int, done: int, rows: int) -> int:
+    """How many rows of a block, from the one that is item e on, have no item `done` before."""
+    return min(rows, max(0, f + done - e))
+
+
+def extend(q: Any, e: int, cells: int, i: int, done: int) -> Partial:
+    """Row i's partial, of `done` items, with one older item."""
+    return put(q.part, cells + i, combine(get(q.part, e + i - done), get(q.part, cells + i)))
 
 
 def fold(q: Any, xs: Any, live: Partial, since: int, row: int, end: int, place: int) -> Partial:
