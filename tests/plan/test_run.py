@@ -145,6 +145,13 @@ def test_every_way_to_run_compiled_is_plain(shapes: list[tuple[int, int]], parts
     check(p, xs, list(range(250)), parts, True)
 
 
+def test_there_is_room_for_all_slices_between_two_firings() -> None:
+    """Compiled code does not check its bounds: 9 slices of a row each come before an eviction."""
+    xs = [(7 * i) % 10 for i in range(400)]
+    p = plan([Query(AFFINE, Periodic(31, 9))], technique="panes")
+    check(p, xs, list(range(400)), [42, 134, 137, 251], True)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(1, 20), min_size=1, max_size=12, unique=True), PARTS)
 def test_slides_of_one_row(sizes: list[int], parts: list[int]) -> None:

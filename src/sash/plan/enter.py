@@ -23,6 +23,11 @@ class Slices:
         self._place = places(cls.cursors) + cls.scratch - 1
 
     @property
+    def first(self) -> int:
+        """The number of the oldest slice that is not evicted."""
+        return int(self._window._at.f)
+
+    @property
     def next(self) -> int:
         """The number of the next slice."""
         return int(self._window._at.e)

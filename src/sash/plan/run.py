@@ -188,7 +188,7 @@ class Runner:
         spot = np.append(spots[:-1], np.zeros(len(wheel.hop) - len(windows), np.int64))
         begun = self._room_for(min(rows.n, grid.count(rows.after, rows.until)) + 1)
         ends = np.empty(0 if self._by_count else spots[-1], np.int64)
-        self._slices.reserve(min(grid.longest, len(begun)) + 2)
+        self._slices.reserve(min(grid.longest + len(self._begun), len(begun)) + 2)
         arguments = [
             *rows.clock, edge_before(self.plan, rows.after), wheel.tick, wheel.now, grid.steps,
             len(grid.phases), wheel.head, len(wheel.head) - 1, wheel.chain, wheel.hop, wheel.back,
@@ -222,9 +222,9 @@ class Runner:
         hi = np.searchsorted(ticks, due)
         cut = np.append(row[1:], BEYOND)
         inserted = self._slices.next + np.searchsorted(cut, hi, "right")
-        oldest = int(keep[-1]) if len(keep) else self._oldest
-        most = int((inserted - keep).max()) if len(keep) else 0
-        self._slices.reserve(max(most, self._slices.next + len(cut) - oldest))
+        before = np.append(self._slices.first, keep)  # what is not evicted yet
+        at_end = self._slices.next + len(cut)
+        self._slices.reserve(int((np.append(inserted, at_end) - before).max()))
         many = len(windows) > 1
         answers, _ = self._slices.enter(
             drivers.fire_many if many else drivers.fire_cut, rows.items, columns, rows.n,
