@@ -10,7 +10,7 @@ import pyarrow as pa
 from sash.engine.columns import changes, number_type, numbers, one_array
 from sash.engine.definition import Query, unit_of
 from sash.engine.tape import Tape
-from sash.engine.workers import worker
+from sash.engine.workers import Combiner, worker
 
 
 class Rows:
@@ -44,7 +44,10 @@ class Rows:
         self.time.add(times)
         self.keys = np.concatenate([self.keys, self.count + starts])
         for out, a in self.query.aggregations.items():
-            self.workers[out].take([columns[name] for name in a.columns])
+            one = self.workers[out]
+            one.take([columns[name] for name in a.columns])
+            if isinstance(one, Combiner):
+                one.expect(batch.num_rows)
         self.count += batch.num_rows
         return columns
 

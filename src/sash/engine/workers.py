@@ -133,6 +133,7 @@ class Combiner:
         self._tapes = [Tape(d) for d in known] if numbers_only else None
         self._items: list[Any] = []
         self._base = 0
+        self._spare, self._expected = np.empty(0), 0
 
     def take(self, columns: list[pa.Array]) -> None:
         if self._tapes is None:
@@ -155,13 +156,24 @@ class Combiner:
         known = self._ranks.of(bounds)
         arrays = tuple(tape.values if len(tape) else tape.blank for tape in self._tapes)
         xs = arrays[0] if len(arrays) == 1 else arrays
-        values, nulls = self._window.follow(xs, self._tapes[0].base, *known[:3])
+        values, nulls = self._window.follow(xs, self._tapes[0].base, *known[:3], self._room)
         for tape in self._tapes:
             tape.forget(self._window.reached)
         answers = answers_as(values, nulls, self._result)
         if known.shortest <= 0:
             answers = filled(answers, known.hi <= known.lo, self._nothing)
         return answers
+
+    def expect(self, rows: int) -> None:
+        """So many answers are to come: room for them is made at once, which is cheaper."""
+        self._expected = rows
+
+    def _room(self, dtype: np.dtype, n: int) -> np.ndarray:
+        if len(self._spare) < n or self._spare.dtype != dtype:
+            self._spare = np.empty(max(n, self._expected), dtype)
+        part, self._spare = self._spare[:n], self._spare[n:]
+        self._expected = max(0, self._expected - n)
+        return part
 
     def _answer_objects(self, bounds: Bounds) -> pa.Array:
         values, _ = self._window.follow(self._items, self._base, *bounds[:3])

@@ -183,15 +183,22 @@ class InOrder(Window):
         return answers.result().tolist() if isinstance(xs, list) else answers.result()
 
     def follow(
-        self, xs: Any, base: int, lo: np.ndarray, hi: np.ndarray, longest: int
+        self,
+        xs: Any,
+        base: int,
+        lo: np.ndarray,
+        hi: np.ndarray,
+        longest: int,
+        room: Callable[[np.dtype, int], np.ndarray] = lambda dtype, n: np.empty(n, dtype),
     ) -> tuple[Any, Any]:
         """The answers over windows of rows lo[i] to hi[i] - 1, both growing, and which numbers
         of them are null: a column for each number of an answer, or None.
 
         Rows are numbered through all calls; xs[0] is the item of row `base`, and xs has
         every row that no call has reached yet. A window has at most `longest` rows; one
-        without rows is left without an answer, and not counted as null. A queue's
-        algorithm only. Amortized O(1) combines a row and a window.
+        without rows is left without an answer, and not counted as null. `room` gives an
+        array for answers. A queue's algorithm only. Amortized O(1) combines a row and a
+        window.
         """
         columns = None if isinstance(xs, list) else self._columns(xs)
         n = len(lo)
@@ -206,7 +213,8 @@ class InOrder(Window):
                     self._q, self._at, self._shift, xs, base, n, *bounds, answers
                 )
             return answers, None
-        out = Answers(kernel.answer, n)
+        assert kernel.answer is not None
+        out = Answers(kernel.answer, n, room(kernel.answer.layout.array_dtype, n))
         with self._whole():
             at, self._shift = kernel.run(
                 self._room.memory(), entered(self._at, self._room.held), self._shift,
