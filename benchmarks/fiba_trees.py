@@ -1,4 +1,4 @@
-"""Trees to measure: filled in order or with entries far ahead, then evicted from and inserted to."""
+"""Trees to measure: filled in order, or with entries far ahead, then slid by bulks."""
 
 from __future__ import annotations
 
@@ -91,12 +91,14 @@ class Rounds:
         room.enlarge(room.head[USED] + m + 99, room.head[USED_KIDS] + m + 99)
 
     def _evict_bulk(self) -> None:
+        self.old += self.m
         self.tree.bulk_evict(self.old - 1)
 
     def _insert_bulk(self, times: np.ndarray) -> None:
         self.tree.bulk_insert(times, self.xs)
 
     def _evict_singly(self) -> None:
+        self.old += self.m
         kernel = self.tree._kernel(evict_singly, (), self.m)
         kernel.run(self.tree._room.address, self.m)
 
@@ -104,16 +106,15 @@ class Rounds:
         kernel = self.tree._kernel(insert_singly, (self.xs,), self.m)
         kernel.run(self.tree._room.address, address(times), (address(self.xs),), self.m)
 
-    def _advance(self) -> np.ndarray:
-        times = np.arange(self.young, self.young + self.m)
-        self.old, self.young = self.old + self.m, self.young + self.m
-        return times
+    def _bulks(self, rounds: int) -> list[np.ndarray]:
+        """The times of the next bulks."""
+        start, self.young = self.young, self.young + rounds * self.m
+        return np.split(np.arange(start, self.young), rounds)
 
     def run(self, rounds: int) -> Any:
         """So many rounds."""
         answer = None
-        for _ in range(rounds):
-            times = self._advance()
+        for times in self._bulks(rounds):
             self._evict()
             self._insert(times)
             answer = self.tree.query()
@@ -129,12 +130,11 @@ class Rounds:
 
     def _timed(self, rounds: int) -> np.ndarray:
         spent = np.zeros((rounds, 2), np.int64)
-        for i in range(rounds):
-            times = self._advance()
+        for row, times in zip(spent, self._bulks(rounds), strict=True):
             start = time.perf_counter_ns()
             self._evict()
             between = time.perf_counter_ns()
             self._insert(times)
-            spent[i] = between - start, time.perf_counter_ns() - between
+            row[:] = between - start, time.perf_counter_ns() - between
             self.tree.query()
         return spent

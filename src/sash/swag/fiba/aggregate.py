@@ -17,6 +17,7 @@ from sash.kernel.words import ANSWER, Partial, combine, get, hold, one, outlined
 from sash.swag.fiba.journal import touch
 from sash.swag.fiba.tree import (
     ACC,
+    ACC_2,
     BOTH,
     FRONT,
     HEIGHT,
@@ -61,17 +62,24 @@ def aggregate(q: Any, x: int) -> None:
 
 
 def leaf_values(q: Any, x: int) -> Partial:
-    """The values of a leaf, combined; the left finger may have evicted some."""
+    """The values of a leaf, combined; the left finger may have evicted some.
+
+    Both halves at the same time: each combine has to wait for the one before it only.
+    """
     cell = first(q, x)
     end = cell + arity(q, x) - 1
     if x == q.head[LEFT_LEAF]:
         cell += q.head[SKIP]
-    if cell == end:
-        return hold(q, ACC, one(q))
-    combined = hold(q, ACC, get(q.val, cell))
-    for i in range(cell + 1, end):
-        combined = hold(q, ACC, combine(combined, get(q.val, i)))
-    return combined
+    half = (end - cell) >> 1
+    if half == 0:
+        return hold(q, ACC, one(q) if cell == end else get(q.val, cell))
+    older, younger = hold(q, ACC, get(q.val, cell)), hold(q, ACC_2, get(q.val, cell + half))
+    for i in range(cell + 1, cell + half):
+        older = hold(q, ACC, combine(older, get(q.val, i)))
+        younger = hold(q, ACC_2, combine(younger, get(q.val, i + half)))
+    if cell + 2 * half < end:
+        younger = hold(q, ACC_2, combine(younger, get(q.val, end - 1)))
+    return hold(q, ACC, combine(older, younger))
 
 
 def inner_values(q: Any, x: int, side: int) -> Partial:

@@ -55,6 +55,22 @@ class Bulks(TreeState):
             return None
         return self._steps.compile(driver, inputs, self._compiled)
 
+    def _evict_upto(self, time: Any) -> None:
+        """Evict all entries up to a time of any kind."""
+        t = times.key_upto(self._clock, time)
+        if t is None or is_empty(self._q):
+            return
+        self._changes += 1
+        kernel = self._kernel(drivers.evict_bulk, (), len(self))
+        if kernel is None:
+            self._atomically(self._steps.bulk_evict, t)
+            return
+        if self._steps.careful:
+            self._make_room()
+        elif self._clock == times.INT:  # what follows is a single call, until times change
+            self._quick_evict = kernel.run
+        self._run(kernel, t)
+
     def _insert_at_once(self, ts: np.ndarray, xs: np.ndarray) -> bool:
         """Insert a bulk that needs no preparation at all; whether it was one.
 

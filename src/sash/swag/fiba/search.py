@@ -94,7 +94,11 @@ def eviction_boundary(q: Any, t: Any) -> tuple[int, int]:
 
 
 def ask_for(q: Any, x: int) -> None:
-    """Have a node in the cache by the time that it is to change."""
+    """Have a node in the cache by the time that it is to change.
+
+    After much else has happened the tree is in memory only, and evicting is mostly
+    waiting for it: so the waiting for one level is shared with that for the next.
+    """
     prefetch(q.node, WORDS * x)
     for cell in range(first(q, x), first(q, x + 1), LINE):
         prefetch(q.time, cell)

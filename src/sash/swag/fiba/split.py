@@ -126,8 +126,9 @@ def fill_leaf(q: Any, cell: int, entries: int, i: int, n: int, j: int, end: int)
     if i < n:
         move_entries(q, cell, i, rest)
         return i + rest, j
-    for k in range(rest):
+    for k in range(rest):  # two loops: each becomes vector instructions
         q.time[cell + k] = q.new_time[j + k]
+    for k in range(rest):
         put(q.val, cell + k, get(q.new_val, j + k))
     return i, j + rest
 

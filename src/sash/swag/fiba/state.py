@@ -42,6 +42,7 @@ class TreeState(Window):
     def _new_room(self, object_times: bool) -> None:
         self._room = Room(self._layout, self._monoid.identity, self.min_arity, object_times)
         self._epoch = self._changes = 0
+        self._quick_evict: Callable[..., Any] | None = None
         self._steps.start(self._room.plain, self._steps.new_leaf(self._room.plain))
 
     @property
@@ -68,6 +69,7 @@ class TreeState(Window):
         """`ts`, of `kind`, as this tree keeps times; where it must, it keeps others from now on."""
         if kind == self._clock:
             return ts
+        self._quick_evict = None
         if is_empty(self._q):
             if (kind == times.OBJECT) != self._room.object_times:
                 self._new_room(kind == times.OBJECT)

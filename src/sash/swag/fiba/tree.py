@@ -68,8 +68,8 @@ LEVELS = 64  # more than a tree with room for 2**31 nodes can have
 TIMES = 4
 """b, the largest arity, is TIMES min_arity: the paper's is 2. See the decision on FiBA."""
 
-ACC = FIRST_FREE  # the place of `hold` where a node's aggregate grows
-PLACES = FIRST_FREE + 1
+ACC, ACC_2 = FIRST_FREE, FIRST_FREE + 1  # the places of `hold` where a node's aggregate grows
+PLACES = FIRST_FREE + 2
 
 
 def most(q: Any) -> int:

@@ -11,6 +11,7 @@ from sash.kernel.answers import Answers
 from sash.swag.fiba import drivers, times
 from sash.swag.fiba.bulks import Bulks, address, count_of
 from sash.swag.fiba.ranges import entries
+from sash.swag.fiba.times import MOST
 from sash.swag.fiba.tree import (
     HEIGHT,
     LEFT_LEAF,
@@ -79,19 +80,12 @@ class FiBA(Bulks):
         >>> t.bulk_insert([5, 6, 7], [1, 2, 3]); t.bulk_evict(6); list(t)
         [(7, 3)]
         """
-        t = times.key_upto(self._clock, time)
-        if t is None:
-            return
-        self._changes += 1
-        kernel = self._steps.kernels.get((drivers.evict_bulk, ()))
-        if kernel is None or self._clock == times.OBJECT:
-            kernel = None if is_empty(self._q) else self._kernel(drivers.evict_bulk, (), len(self))
-        if kernel is None:
-            self._atomically(self._steps.bulk_evict, t)
+        quick = self._quick_evict
+        if quick is not None and type(time) is int and -MOST <= time <= MOST:
+            self._changes += 1
+            quick(self._room.address, time)
         else:
-            if self._steps.careful:
-                self._make_room()
-            self._run(kernel, t)
+            self._evict_upto(time)
 
     def bulk_insert(self, times_: Any, xs: Any) -> None:
         """Insert each of `xs` at its time: amortized O(log d + m (1 + log (d / m))).
