@@ -192,11 +192,11 @@ def test_snapshot_and_restore(make):
 
 
 def test_a_snapshot_keeps_the_types_of_a_window_that_was_typed():
-    tree = swag.FiBA(m.Max())
-    tree.bulk_insert(np.arange(600), np.arange(600.0))
-    copy = swag.restore(tree.snapshot(), m.Max())
-    copy.bulk_insert(np.arange(600, 1200), np.arange(600.0))
-    assert (len(copy), copy.query(), copy._layout) == (1200, 599.0, tree._layout)
+    tree = swag.FiBA(m.Sum())
+    tree.bulk_insert(np.arange(600), np.ones(600))
+    copy = swag.restore(tree.snapshot(), m.Sum())
+    copy.bulk_insert(np.arange(600, 1200), np.ones(600))
+    assert (len(copy), copy.query(), copy._layout) == (1200, 1200.0, tree._layout)
 
 
 def test_a_damaged_snapshot():

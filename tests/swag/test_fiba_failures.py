@@ -157,7 +157,8 @@ def test_a_combine_that_fails_anywhere(seed):
 def ones():
     tree = swag.FiBA(m.Sum(), min_arity=2)
     tree.bulk_insert(np.arange(2000), np.ones(2000, np.int64))
-    tree.bulk_evict(100)
+    for _ in range(100):
+        tree.evict()
     return tree
 
 

@@ -8,7 +8,6 @@ from random import Random
 import numpy as np
 import pytest
 
-from sash import monoids as m
 from sash import swag
 from sash.swag.fiba.memory import MAPPED, Memory
 from sash.swag.fiba.tree import TIMES, USED
@@ -65,15 +64,16 @@ def test_evicted_objects_go_when_their_room_is_reused():
 
 
 def test_evicting_leaves_its_room_to_the_next_entries():
-    tree = swag.FiBA(m.Sum(), 4, compiled=True)
+    tree = swag.FiBA(affine(), 4, compiled=True)
     n = 20_000
-    tree.bulk_insert(np.arange(n), np.ones(n))
+    ones = np.ones(n, np.int64)
+    tree.bulk_insert(np.arange(n), ones)
     used = tree._room.head[USED]
     for k in range(1, 9):
         tree.bulk_evict(k * n - n // 2)
-        tree.bulk_insert(np.arange(k * n, k * n + n // 2), np.ones(n // 2))
+        tree.bulk_insert(np.arange(k * n, k * n + n // 2), ones[: n // 2])
         tree.bulk_evict(k * n + n // 4)
-        tree.bulk_insert(np.arange(k * n + n // 2, (k + 1) * n), np.ones(n // 2))
+        tree.bulk_insert(np.arange(k * n + n // 2, (k + 1) * n), ones[: n // 2])
     tree.check()
     assert tree._room.head[USED] <= used + n // (TIMES * 4)
 

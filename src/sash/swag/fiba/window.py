@@ -170,7 +170,7 @@ class FiBA(Bulks):
 
         >>> from sash import monoids as m, swag
         >>> swag.FiBA(m.Max()).slide([3, 1, 2, 0], size=2)
-        [3, 3, 2, 2]
+        array([3, 3, 2, 2])
         """
         if size < 1:
             raise ValueError(f"size must be at least 1, not {size}")
