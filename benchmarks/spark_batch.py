@@ -118,8 +118,7 @@ def one(spark: SparkSession, options: argparse.Namespace) -> Iterator[Row]:
 def many(spark: SparkSession, options: argparse.Namespace) -> Iterator[Row]:
     """Four windows of five aggregations."""
     df = data(spark, options.rows, options.keys)
-    windows = [options.window // 1000 or 1, options.window // 100, options.window // 10]
-    windows.append(options.window)
+    windows = [options.window // part for part in (10, 4, 2, 1)]
     pairs = {
         "sum": (sf.sum, F.sum), "mean": (sf.mean, F.avg), "min": (sf.min, F.min),
         "max": (sf.max, F.max), "stddev": (sf.stddev, F.stddev),
