@@ -87,8 +87,6 @@ class Rounds:
             self.tree.bulk_insert(2**62 + np.arange(d), values(monoid, d))
         self._evict = self._evict_bulk if bulk_evict else self._evict_singly
         self._insert = self._insert_bulk if bulk_insert else self._insert_singly
-        room = self.tree._room
-        room.enlarge(room.head[USED] + m + 99, room.head[USED_KIDS] + m + 99)
 
     def _evict_bulk(self) -> None:
         self.old += self.m
@@ -103,8 +101,9 @@ class Rounds:
         kernel.run(self.tree._room.address, self.m)
 
     def _insert_singly(self, times: np.ndarray) -> None:
-        kernel = self.tree._kernel(insert_singly, (self.xs,), self.m)
-        kernel.run(self.tree._room.address, address(times), (address(self.xs),), self.m)
+        kernel, room = self.tree._kernel(insert_singly, (self.xs,), self.m), self.tree._room
+        room.enlarge(room.head[USED] + self.m + 99, room.head[USED_KIDS] + self.m + 99)
+        kernel.run(room.address, address(times), (address(self.xs),), self.m)
 
     def _bulks(self, rounds: int) -> list[np.ndarray]:
         """The times of the next bulks."""

@@ -21,7 +21,8 @@ from sash.engine.ranks import Ranks
 from sash.engine.tape import Tape
 from sash.monoids.monoid import Monoid
 from sash.monoids.sums import Count
-from sash.plan.choose import ALGORITHMS, Need, choose
+from sash.plan.choose import Need, choose
+from sash.swag.registry import ALGORITHMS
 from sash.swag.window import InOrder
 from sash.windows.frames import Policy
 
@@ -159,17 +160,18 @@ class Combiner:
         values, nulls = self._window.follow(xs, self._tapes[0].base, *known[:3], self._room)
         for tape in self._tapes:
             tape.forget(self._window.reached)
-        answers = answers_as(values, nulls, self._result)
-        if known.shortest <= 0:
-            answers = filled(answers, known.hi <= known.lo, self._nothing)
-        return answers
+        if known.shortest > 0:
+            return answers_as(values, nulls, self._result)
+        empty = known.hi <= known.lo
+        values[empty] = np.zeros(1, values.dtype)[0]  # nothing was written there
+        return filled(answers_as(values, nulls, self._result), empty, self._nothing)
 
     def expect(self, rows: int) -> None:
         """So many answers are to come: room for them is made at once, which is cheaper."""
         self._expected = rows
 
     def _room(self, dtype: np.dtype, n: int) -> np.ndarray:
-        if len(self._spare) < n or self._spare.dtype != dtype:
+        if len(self._spare) < n or self._spare.dtype != dtype.base:
             self._spare = np.empty(max(n, self._expected), dtype)
         part, self._spare = self._spare[:n], self._spare[n:]
         self._expected = max(0, self._expected - n)

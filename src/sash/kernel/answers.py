@@ -16,9 +16,10 @@ class Answers:
         assert answer is not None
         self._answer = answer
         dtype = answer.layout.array_dtype
-        if out is not None and (out.dtype != dtype or out.shape != (n,) or not out.flags.c_contiguous):
-            raise TypeError(f"out must be a contiguous array of {n} {dtype}")
         self.values = np.empty(n, dtype) if out is None else out
+        fits = self.values.dtype == dtype.base and self.values.shape == (n, *dtype.shape)
+        if not fits or not self.values.flags.c_contiguous:
+            raise TypeError(f"out must be a contiguous array of {n} {dtype}")
         self.nulls = np.zeros((n if any(answer.nullable) else 0, len(answer.nullable)), np.uint8)
 
     @property
