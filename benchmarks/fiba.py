@@ -27,9 +27,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks import flights
-from benchmarks.fiba_trees import MONOIDS, Rounds, in_order
+from benchmarks.fiba_trees import MONOIDS, Rounds, follow, in_order
 from benchmarks.measure import best_of, plot, reference_rate, table, write
 from sash import swag
+from sash.swag.fiba.bulks import address
 
 REFERENCE = ("two_stacks_lite", "sum", 1 << 20, 20_000_000)
 
@@ -122,13 +123,14 @@ def real(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     for name, numbers in shape.items():
         yield {"figure": f"15: {name}", "median": float(np.median(numbers)), **_spread(numbers)}
         print(f"\n{name}: {flights.histogram(numbers)}")
-    starts = np.flatnonzero(np.diff(events.arrival, prepend=-1))
-    ends = np.append(starts[1:], len(events.event))
     for monoid in options.monoids:
         runs = {
-            "a minute at a time": partial(minutes, monoid, events, starts, ends),
-            "singly, from Python": partial(one_by_one, monoid, events),
+            "an hour at a time": partial(batches, monoid, events, 60),
+            "a minute at a time": partial(batches, monoid, events, 1),
+            "singly, compiled": partial(one_by_one, monoid, events),
         }
+        for run in runs.values():
+            run()
         best = best_of(runs, options.repeat)
         for name, seconds in best.items():
             rate = len(events.event) / seconds / 1e6
@@ -139,26 +141,25 @@ def _spread(numbers: np.ndarray) -> dict[str, float]:
     return {f"p{p}": float(np.percentile(numbers, p)) for p in (99, 100)}
 
 
-def minutes(monoid: str, events: flights.Stream, starts: Any, ends: Any) -> Any:
-    """Insert what arrived in a minute, evict what is a day older than the youngest, query."""
+def batches(monoid: str, events: flights.Stream, minutes: int) -> Any:
+    """Insert what came in so many minutes, evict what is a day older than the youngest, query."""
+    starts = np.flatnonzero(np.diff(events.arrival // minutes, prepend=-1)).tolist()
     tree = swag.FiBA(MONOIDS[monoid]().of(events.value.dtype))
     answer = None
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+    for start, end in zip(starts, [*starts[1:], len(events.event)], strict=True):
         tree.bulk_insert(events.event[start:end], events.value[start:end])
         tree.bulk_evict(tree.youngest() - flights.DAY)
         answer = tree.query()
     return answer
 
 
-def one_by_one(monoid: str, events: flights.Stream) -> Any:
-    """As minutes, with a call for every flight."""
-    tree = swag.FiBA(MONOIDS[monoid]().of(events.value.dtype))
-    answer = None
-    for t, x in zip(events.event.tolist(), events.value.tolist(), strict=True):
-        tree.insert(t, x)
-        tree.bulk_evict(tree.youngest() - flights.DAY)
-        answer = tree.query()
-    return answer
+def one_by_one(monoid: str, events: flights.Stream) -> None:
+    """As batches, with an operation for every flight, in compiled code."""
+    xs = events.value
+    tree = swag.FiBA(MONOIDS[monoid]().of(xs.dtype), compiled=True)
+    tree._room.enlarge(4000, 1000)
+    run = tree._kernel(follow, (xs,), len(xs)).run
+    run(tree._room.address, address(events.event), (address(xs),), len(xs), flights.DAY)
 
 
 def billion(options: argparse.Namespace) -> Iterator[dict[str, Any]]:

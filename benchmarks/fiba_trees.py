@@ -13,9 +13,9 @@ from sash import swag
 from sash.kernel.words import attach, item, lift, numbers
 from sash.swag.fiba.aggregate import ready
 from sash.swag.fiba.bulks import address
-from sash.swag.fiba.evict import evict
+from sash.swag.fiba.evict import bulk_evict, evict
 from sash.swag.fiba.insert import append, insert
-from sash.swag.fiba.tree import USED, USED_KIDS, youngest
+from sash.swag.fiba.tree import USED, USED_KIDS, is_empty, youngest
 
 MONOIDS = {"sum": m.Sum, "geomean": m.GeoMean, "bloom": lambda: m.Bloom(1024, 3)}
 STEP = 1 << 16
@@ -58,6 +58,20 @@ def insert_singly(room: Any, times: Any, xs: Any, n: int) -> int:
         else:
             insert(q, times[i], lift(q, item(xs, i)))
     ready(q)
+    return 0
+
+
+def follow(room: Any, times: Any, xs: Any, n: int, span: int) -> int:
+    """Insert one at a time, anywhere; evict what is `span` older than the youngest."""
+    q = attach(numbers(room))
+    times = numbers(times)
+    for i in range(n):
+        if is_empty(q) or q.time[youngest(q)] < times[i]:
+            append(q, times[i], lift(q, item(xs, i)))
+        else:
+            insert(q, times[i], lift(q, item(xs, i)))
+        bulk_evict(q, q.time[youngest(q)] - span)
+        ready(q)
     return 0
 
 

@@ -28,7 +28,8 @@ from sash.swag.fiba.tree import (
 from sash.swag.window import as_array
 
 LEAST_PART, MOST_PART = 1 << 10, 1 << 13  # items; larger bulks go in parts
-WORTH = 512  # items from which on it is worth it to compile
+WORTH = 512  # items, in one bulk or in many, from which on it is worth it to compile
+AS_MUCH = 8  # a plain bulk evict takes as long as inserting so many items
 
 
 class Bulks(TreeState):
@@ -37,7 +38,7 @@ class Bulks(TreeState):
     def _kernel(self, driver: Any, columns: Any, n: int) -> Kernel | None:
         """The compiled driver, or None where it is to run as plain Python.
 
-        It is compiled only for WORTH items, or if that is asked for.
+        It is compiled once there were WORTH items, or if that is asked for.
         """
         if self._compiled is False:
             return None
@@ -51,7 +52,8 @@ class Bulks(TreeState):
         inputs = tuple(c.dtype for c in columns)
         if (driver, inputs) in self._steps.kernels:
             return self._steps.kernels[driver, inputs]
-        if self._compiled is None and n < WORTH:
+        self._work += n
+        if self._compiled is None and self._work < WORTH:
             return None
         return self._steps.compile(driver, inputs, self._compiled)
 
@@ -61,7 +63,7 @@ class Bulks(TreeState):
         if t is None or is_empty(self._q):
             return
         self._changes += 1
-        kernel = self._kernel(drivers.evict_bulk, (), len(self))
+        kernel = self._kernel(drivers.evict_bulk, (), AS_MUCH)
         if kernel is None:
             self._atomically(self._steps.bulk_evict, t)
             return

@@ -17,14 +17,17 @@ from sash.swag.fiba.tree import (
     FREE_LEAF,
     FRONT,
     HEIGHT,
+    KID_ROWS,
     LEFT,
     LEFT_LEAF,
     MIN,
     RIGHT,
     RIGHT_LEAF,
     ROOT,
+    ROWS,
     SKIP,
     USED,
+    USED_KIDS,
     arity,
     child,
     first,
@@ -100,6 +103,8 @@ class Checker:
         if any(not a < b for a, b in pairwise(times)):
             yield f"order: times are not ascending: {times}"
         yield from self.of_fingers()
+        if q.head[USED] > q.head[ROWS] or q.head[USED_KIDS] > q.head[KID_ROWS]:
+            yield "nodes: more than there is room for"
         spare = set(range(q.head[BLOCK], q.head[BLOCK_END]))
         lost = set(range(1, q.head[USED])) ^ spare ^ {x for x, _ in nodes} ^ set(self.unused())
         if lost:

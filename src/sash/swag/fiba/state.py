@@ -36,6 +36,7 @@ class TreeState(Window):
         self._layout = Layout.of(monoid.identity, monoid.dtype)
         self._steps = Steps(monoid, self._layout)
         self._checked = self._layout is None
+        self._work = 0
         self._clock = times.INT
         self._new_room(object_times=False)
 
