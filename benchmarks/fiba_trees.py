@@ -75,6 +75,20 @@ def follow(room: Any, times: Any, xs: Any, n: int, span: int) -> int:
     return 0
 
 
+def slide_singly(room: Any, times: Any, xs: Any, n: int) -> int:
+    """Evict one, insert one, anywhere, and have the answer ready: n times."""
+    q = attach(numbers(room))
+    times = numbers(times)
+    for i in range(n):
+        evict(q)
+        if q.time[youngest(q)] < times[i]:
+            append(q, times[i], lift(q, item(xs, 0)))
+        else:
+            insert(q, times[i], lift(q, item(xs, 0)))
+        ready(q)
+    return 0
+
+
 class Rounds:
     """Rounds of: evict the m oldest, insert m at distance d from the youngest, query.
 
@@ -132,6 +146,14 @@ class Rounds:
             self._insert(times)
             answer = self.tree.query()
         return answer
+
+    def run_compiled(self, rounds: int) -> None:
+        """So many rounds of one entry each, without Python in between."""
+        kernel, room = self.tree._kernel(slide_singly, (self.xs,), rounds), self.tree._room
+        room.enlarge(room.head[USED] + rounds + 99, room.head[USED_KIDS] + rounds + 99)
+        times = np.arange(self.young, self.young + rounds)
+        self.young, self.old = self.young + rounds, self.old + rounds
+        kernel.run(room.address, address(times), (address(self.xs),), rounds)
 
     def evictions(self, rounds: int) -> np.ndarray:
         """The nanoseconds of each eviction."""
