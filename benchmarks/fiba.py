@@ -174,9 +174,10 @@ def billion(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     n = options.size if options.size != 1 << 22 else 10**9
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start = time.perf_counter()
-    tree = in_order("geomean", 4, n, progress=True)
+    monoid = options.monoids[0]
+    tree = in_order(monoid, 8, n, progress=True)
     filled = time.perf_counter() - start
-    rounds = Rounds("geomean", 4, n, 1024, 0, tree=tree)
+    rounds = Rounds(monoid, 8, n, 1024, 0, tree=tree)
     rounds.run(100)
     spent = rounds.evictions(max(1000, options.rounds))
     rate = 1000 * 1024 / best_of({"slide": lambda: rounds.run(1000)}, options.repeat)["slide"] / 1e6
