@@ -111,6 +111,24 @@ def test_range_queries_of_every_range():
                 assert tree.range_query(lo, hi) == oracle.range_query(lo, hi)
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+def test_many_ranges_at_once(compiled):
+    tree = swag.FiBA(affine(), 3, compiled=compiled)
+    random = Random(5)
+    for _ in range(5):
+        times = np.array(random.sample(range(3000), 600))
+        tree.bulk_insert(times, times)
+        tree.bulk_evict(random.randrange(300))
+        los = np.array([random.randrange(-5, 3010) for _ in range(200)])
+        his = los + np.array([random.randrange(-3, 2000) for _ in range(200)])
+        wanted = [tree.range_query(lo, hi) for lo, hi in zip(los, his, strict=True)]
+        assert list(map(plain, tree.range_queries(los, his))) == wanted
+    assert list(tree.range_queries([], [])) == []
+    assert plain(tree.range_queries([0.5], [7.5])[0]) == tree.range_query(1, 7)
+    with pytest.raises(ValueError, match="1 lower bounds for 2"):
+        tree.range_queries([1], [2, 3])
+
+
 TIMES = {
     "int": [5, -3, 2**62, 0],
     "float": [0.5, -2.25, 1e300, -0.0, float("inf"), -1e-300],

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sash.kernel.answers import Answers
 from sash.kernel.compiled import Kernel
 from sash.swag.fiba import drivers, times
 from sash.swag.fiba.nodes import block_size
@@ -158,6 +159,20 @@ class Bulks(TreeState):
                     self._enlarge_as_needed()
         finally:
             self._room.shrink_treelets(self._part())
+
+    def _query_ranges(self, los: Any, his: Any) -> Any:
+        """The answers for ranges whose bounds are of the tree's own kind, compiled; else None."""
+        found = [times.many(bounds) for bounds in (los, his)]
+        if any(kind != self._clock for kind, _ in found):
+            return None
+        n = len(found[0][1])
+        kernel = self._kernel(drivers.query_ranges, (), AS_MUCH * n)
+        if kernel is None or n == 0:
+            return None
+        first, last = (np.ascontiguousarray(times.keys_of(kind, ts)) for kind, ts in found)
+        answers = Answers(kernel.answer, n)
+        kernel.run(self._room.address, address(first), address(last), n, answers.address)
+        return answers.result()
 
     def _next_time(self, n: int) -> int:
         """The key of the first of n items that follow in order."""

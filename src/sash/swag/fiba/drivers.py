@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from sash.kernel.words import attach, combine, get, give, item, lift, lower, numbers, put
+from sash.kernel.words import (
+    ANSWER,
+    attach,
+    combine,
+    get,
+    give,
+    hold,
+    item,
+    lift,
+    lower,
+    numbers,
+    put,
+)
 from sash.swag.fiba.aggregate import query, ready, size
 from sash.swag.fiba.evict import bulk_evict, evict, settle
 from sash.swag.fiba.insert import append, insert_treelets
 from sash.swag.fiba.nodes import block_size
+from sash.swag.fiba.ranges import range_query
 from sash.swag.fiba.search import insertion_sites
 from sash.swag.fiba.tree import (
     EPOCH,
@@ -115,4 +128,13 @@ def slide_bulk(room: Any, xs: Any, n: int, limit: int, out: Any, t: int) -> int:
         append(q, t + i, lift(q, item(xs, i)))
         ready(q)
         give(out, i, lower(query(q)))
+    return DONE
+
+
+def query_ranges(room: Any, los: Any, his: Any, n: int, out: Any) -> int:
+    """Answer for n ranges of times."""
+    q = attach(numbers(room))
+    los, his = numbers(los), numbers(his)
+    for i in range(n):
+        give(out, i, lower(hold(q, ANSWER, range_query(q, los[i], his[i]))))
     return DONE

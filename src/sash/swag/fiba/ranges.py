@@ -2,7 +2,7 @@
 
 From the lowest node that has the whole range, one way goes down to its older end and
 one to its younger end. What hangs between the two is off the spines, so that each
-subtree there has its up aggregate. This runs as plain Python only.
+subtree there has its up aggregate.
 """
 
 from __future__ import annotations
@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sash.kernel.words import Partial, combine, get, one
+from sash.kernel.words import Partial, combine, get, hold, one
 from sash.swag.fiba.search import below, upto
 from sash.swag.fiba.tree import (
+    ACC,
+    ACC_2,
     LEFT_LEAF,
+    RANGE,
     RIGHT_LEAF,
     ROOT,
     SKIP,
@@ -37,13 +40,13 @@ def range_query(q: Any, lo: Any, hi: Any) -> Partial:
         if i < j or is_leaf(q, x):
             break
         x = child(q, x, i)
-    middle = between(q, x, i, j)
+    middle = between(q, RANGE, x, i, j)
     if is_leaf(q, x):
         return middle
     if lo < q.time[first(q, x) + i]:
-        middle = combine(from_time(q, child(q, x, i), lo), middle)
+        middle = hold(q, RANGE, combine(from_time(q, child(q, x, i), lo), middle))
     if q.time[first(q, x) + j - 1] < hi:
-        middle = combine(middle, to_time(q, child(q, x, j), hi))
+        middle = hold(q, RANGE, combine(middle, to_time(q, child(q, x, j), hi)))
     return middle
 
 
@@ -67,25 +70,25 @@ def from_index(q: Any, x: int, lo: Any) -> int:
     return max(i, q.head[SKIP]) if x == q.head[LEFT_LEAF] else i
 
 
-def between(q: Any, x: int, i: int, j: int) -> Partial:
+def between(q: Any, place: int, x: int, i: int, j: int) -> Partial:
     """Entries i to j - 1 of node x, and the children between them."""
-    total = one(q)
+    total = hold(q, place, one(q))
     for k in range(i, j):
         if k > i and not is_leaf(q, x):
-            total = combine(total, get(q.agg, child(q, x, k)))
-        total = combine(total, get(q.val, first(q, x) + k))
+            total = hold(q, place, combine(total, get(q.agg, child(q, x, k))))
+        total = hold(q, place, combine(total, get(q.val, first(q, x) + k)))
     return total
 
 
 def from_time(q: Any, x: int, lo: Any) -> Partial:
     """The entries below node x from lo on, where x is not on the right spine."""
-    total = one(q)
+    total = hold(q, ACC, one(q))
     while True:
         i, n = from_index(q, x, lo), arity(q, x) - 1
-        piece = between(q, x, i, n)
+        piece = between(q, ACC_2, x, i, n)
         if i < n and not is_leaf(q, x):
-            piece = combine(piece, get(q.agg, child(q, x, n)))
-        total = combine(piece, total)
+            piece = hold(q, ACC_2, combine(piece, get(q.agg, child(q, x, n))))
+        total = hold(q, ACC, combine(piece, total))
         if is_leaf(q, x) or (i < n and not lo < q.time[first(q, x) + i]):
             return total
         x = child(q, x, i)
@@ -93,13 +96,13 @@ def from_time(q: Any, x: int, lo: Any) -> Partial:
 
 def to_time(q: Any, x: int, hi: Any) -> Partial:
     """The entries below node x up to hi, where x is not on the left spine."""
-    total = one(q)
+    total = hold(q, ACC, one(q))
     while True:
         j = upto(q, x, hi)
         for k in range(j):
             if not is_leaf(q, x):
-                total = combine(total, get(q.agg, child(q, x, k)))
-            total = combine(total, get(q.val, first(q, x) + k))
+                total = hold(q, ACC, combine(total, get(q.agg, child(q, x, k))))
+            total = hold(q, ACC, combine(total, get(q.val, first(q, x) + k)))
         if is_leaf(q, x) or (j > 0 and not q.time[first(q, x) + j - 1] < hi):
             return total
         x = child(q, x, j)

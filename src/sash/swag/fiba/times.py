@@ -76,7 +76,8 @@ def many(ts: Any) -> tuple[str, Any]:
             raise null(array[where], f"time {where}")
         if code == "f" and array.dtype.itemsize <= 8:
             return FLOAT, array.astype(FLOAT64, copy=False)
-        return (OBJECT, list(array)) if code == "f" else (array.dtype.newbyteorder("=").str, array)
+        kind = array.dtype.newbyteorder("=").str
+        return (OBJECT, list(array)) if code == "f" else (kind, array.astype(kind, copy=False))
     objects = list(array)
     for where, t in enumerate(objects):
         if t is None or t != t:

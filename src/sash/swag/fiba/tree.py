@@ -69,7 +69,8 @@ TIMES = 4
 """b, the largest arity, is TIMES min_arity: the paper's is 2. See the decision on FiBA."""
 
 ACC, ACC_2 = FIRST_FREE, FIRST_FREE + 1  # the places of `hold` where a node's aggregate grows
-PLACES = FIRST_FREE + 2
+RANGE = FIRST_FREE + 2  # and where what a range query found is
+PLACES = FIRST_FREE + 3
 
 
 def most(q: Any) -> int:
