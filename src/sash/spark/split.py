@@ -32,9 +32,8 @@ TICK, CUTS, FIRST, OWN = "__sash_tick", "__sash_cuts", "__sash_first", "__sash_o
 """Columns on the way: the time, where its key is cut, the first range it goes to, its own."""
 
 WIDE = 2
-WORTH_NO_KEY, WORTH_KEYS = 1 << 24, 1 << 31
-"""Bytes of input, as Spark estimates them, from which on it is worth to look for a split; with
-keys that costs about a quarter of a light job, and most have no key that dominates."""
+WORTH_NO_KEY, WORTH_KEYS = 1 << 24, 1 << 28
+"""Bytes of input, as Spark estimates them, from which on it is worth to look for a split."""
 
 SAMPLE, LEAST = 200_000, 100
 """Rows of a sample, about; and rows in it that a key must have to be cut."""
