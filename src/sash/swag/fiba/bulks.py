@@ -24,6 +24,7 @@ from sash.swag.fiba.tree import (
     USED,
     USED_KIDS,
     is_empty,
+    oldest,
     youngest,
 )
 from sash.swag.window import as_array
@@ -31,12 +32,13 @@ from sash.swag.window import as_array
 LEAST_PART, MOST_PART = 1 << 10, 1 << 13  # items; larger bulks go in parts
 WORTH = 512  # items, in one bulk or in many, from which on it is worth it to compile
 AS_MUCH = 8  # a plain bulk evict takes as long as inserting so many items
+SINGLY = 10  # but for who calls one at a time, compiling is a longer wait
 
 
 class Bulks(TreeState):
     """A tree that takes many items at once."""
 
-    def _kernel(self, driver: Any, columns: Any, n: int) -> Kernel | None:
+    def _kernel(self, driver: Any, columns: Any, n: float) -> Kernel | None:
         """The compiled driver, or None where it is to run as plain Python.
 
         It is compiled once there were WORTH items, or if that is asked for.
@@ -57,6 +59,32 @@ class Bulks(TreeState):
         if self._compiled is None and self._work < WORTH:
             return None
         return self._steps.compile(driver, inputs, self._compiled)
+
+    def _single(self, driver: Any) -> Kernel | None:
+        """The compiled driver for a single operation that changes several nodes, if any."""
+        if self._layout is None or self._clock == times.OBJECT:
+            return None
+        return self._kernel(driver, (), 1 / SINGLY)
+
+    def _insert_slowly(self, t: Any, v: Any) -> None:
+        """Insert one entry out of order, or where a node is full."""
+        kernel = self._single(drivers.insert_staged)
+        if kernel is None:
+            self._atomically(self._steps.insert, t, v)
+            return
+        self._q.new_time[0] = t
+        self._q.new_val[0] = v
+        while self._run(kernel) != drivers.DONE:
+            self._enlarge_as_needed()
+
+    def _evict_slowly(self) -> None:
+        """Evict the oldest entry where that is not a matter of one node."""
+        kernel = self._single(drivers.evict_bulk)
+        if kernel is None:
+            self._atomically(self._steps.evict)
+            return
+        self._make_room()
+        self._run(kernel, self._q.time[oldest(self._q)])
 
     def _evict_upto(self, time: Any) -> None:
         """Evict all entries up to a time of any kind."""
@@ -79,22 +107,17 @@ class Bulks(TreeState):
 
         The general way takes 7 µs to look at its arguments, as long as inserting 1,000.
         """
-        n, head = len(ts), self._room.head
-        kernel = self._steps.kernels.get((drivers.insert_bulk, (xs.dtype,)))
-        ready = (
-            kernel is not None
-            and self._clock == times.INT
-            and ts.dtype == times.INT64
-            and ts.shape == xs.shape
-            and ts.ndim == 1
-            and 0 < n <= head[TREELETS]
-            and ts.flags.c_contiguous
-            and xs.flags.c_contiguous
-        )
-        if kernel is None or not ready:
+        n, (dtype, run) = len(ts), self._quick_insert
+        if (
+            xs.dtype is not dtype
+            or ts.dtype is not times.INT64
+            or ts.shape != xs.shape
+            or not 0 < n <= self._room.head[TREELETS]
+            or not (ts.flags.c_contiguous and xs.flags.c_contiguous)
+        ):
             return False
         self._changes += 1
-        return bool(self._run(kernel, address(ts), (address(xs),), n) == drivers.DONE)
+        return bool(run(self._room.address, address(ts), (address(xs),), n) == drivers.DONE)
 
     def _run(self, kernel: Kernel, *arguments: Any) -> Any:
         """Enter compiled code; if the monoid's functions can fail there, it can be undone."""
@@ -120,6 +143,8 @@ class Bulks(TreeState):
             self._insert_part(kernel, keys[start:end], tuple(c[start:end] for c in columns))
             start = end
         self._room.shrink_treelets(self._part())
+        if len(columns) == 1 and self._clock == times.INT and not self._steps.careful:
+            self._quick_insert = columns[0].dtype, kernel.run
 
     def _part(self) -> int:
         """So many items that their treelets take little room beside the tree."""
@@ -221,10 +246,13 @@ def in_order(
     return keys[order], tuple(column[order] for column in columns)
 
 
+_from_buffer, _addressof = ctypes.c_char.from_buffer, ctypes.addressof
+
+
 def address(array: np.ndarray) -> int:
     """Where an array that is not empty lies; `array.ctypes` takes three times as long."""
     try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))  # type: ignore[arg-type]
+        return _addressof(_from_buffer(array))  # type: ignore[arg-type]
     except TypeError:  # it must not be written to
         return int(array.ctypes.data)
 

@@ -54,6 +54,18 @@ def insert_bulk(room: Any, times: Any, xs: Any, n: int) -> int:
     return DONE
 
 
+def insert_staged(room: Any) -> int:
+    """Insert the entry that was put into the first treelet; NO_ROOM, with nothing changed."""
+    q = attach(numbers(room))
+    runs, added, overflows = insertion_sites(q, 1)
+    if not has_room(q, runs, added, overflows):
+        return NO_ROOM
+    settle(q)
+    insert_treelets(q, runs)
+    ready(q)
+    return DONE
+
+
 def stage(q: Any, times: Any, xs: Any, n: int) -> int:
     """Lift the items into treelets, equal times combined: how many; 0 if they are not sorted."""
     ascending = True

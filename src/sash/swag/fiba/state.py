@@ -15,7 +15,7 @@ from sash.swag.fiba import times
 from sash.swag.fiba.check import Checker
 from sash.swag.fiba.nodes import block_size
 from sash.swag.fiba.room import Room
-from sash.swag.fiba.steps import Steps
+from sash.swag.fiba.steps import steps_of
 from sash.swag.fiba.tree import EPOCH, HEIGHT, ROOT, USED, USED_KIDS, is_empty, oldest
 from sash.swag.window import Window, is_numeric
 
@@ -34,17 +34,22 @@ class TreeState(Window):
     def _adopt(self, monoid: Monoid, inputs: Any) -> None:
         self._monoid, self._inputs = monoid, inputs
         self._layout = Layout.of(monoid.identity, monoid.dtype)
-        self._steps = Steps(monoid, self._layout)
+        self._steps = steps_of(monoid, self._layout)
         self._checked = self._layout is None
-        self._work = 0
+        self._work = 0.0
         self._clock = times.INT
         self._new_room(object_times=False)
 
     def _new_room(self, object_times: bool) -> None:
         self._room = Room(self._layout, self._monoid.identity, self.min_arity, object_times)
         self._epoch = self._changes = 0
-        self._quick_evict: Callable[..., Any] | None = None
+        self._forget_quick_ways()
         self._steps.start(self._room.plain, self._steps.new_leaf(self._room.plain))
+
+    def _forget_quick_ways(self) -> None:
+        """No compiled code is entered directly until the kind of times is settled again."""
+        self._quick_evict: Callable[..., Any] | None = None
+        self._quick_insert: tuple[Any, Callable[..., Any]] = (None, len)
 
     @property
     def _q(self) -> Any:
@@ -70,7 +75,7 @@ class TreeState(Window):
         """`ts`, of `kind`, as this tree keeps times; where it must, it keeps others from now on."""
         if kind == self._clock:
             return ts
-        self._quick_evict = None
+        self._forget_quick_ways()
         if is_empty(self._q):
             if (kind == times.OBJECT) != self._room.object_times:
                 self._new_room(kind == times.OBJECT)

@@ -16,6 +16,19 @@ from sash.monoids.monoid import Monoid
 from sash.swag.fiba import aggregate, evict, insert, journal, nodes, ranges
 from sash.swag.fiba.tree import PLACES, Cursors, Tree
 
+KEPT = 64  # monoids whose steps are kept
+_made: dict[int, Steps] = {}
+
+
+def steps_of(monoid: Monoid, layout: Layout | None) -> Steps:
+    """The steps of a monoid, from the last time: binding takes 1 ms, and keys are many."""
+    found = _made.get(id(monoid))  # it is alive while its steps are kept
+    if found is None:
+        while len(_made) >= KEPT:
+            del _made[next(iter(_made))]
+        found = _made[id(monoid)] = Steps(monoid, layout)
+    return found
+
 
 class Steps:
     """The plain steps as attributes, and the compiled drivers by input types."""

@@ -61,7 +61,7 @@ class FiBA(Bulks):
         if in_order and arity(q, q.head[RIGHT_LEAF]) < TIMES * self.min_arity:
             self._steps.append(q, t, v)
         else:
-            self._atomically(self._steps.append if in_order else self._steps.insert, t, v)
+            self._insert_slowly(t, v)
 
     def evict(self) -> None:
         """Remove the oldest entry. Amortized O(1). IndexError if there is none."""
@@ -72,7 +72,7 @@ class FiBA(Bulks):
         if q.head[HEIGHT] and arity(q, q.head[LEFT_LEAF]) - q.head[SKIP] > q.head[MIN]:
             self._steps.evict(q)
         else:
-            self._atomically(self._steps.evict)
+            self._evict_slowly()
 
     def bulk_evict(self, time: Any) -> None:
         """Remove all entries with times up to `time`: amortized O(log m) for m of them.
