@@ -146,7 +146,9 @@ def windowed(
 ) -> Windowed:
     """Windows over `data` by key and time: a Spark, pandas or polars DataFrame, a pyarrow Table.
 
-    A pyspark.sql.Window spec as the frame brings its own keys and time.
+    A pyspark.sql.Window spec as the frame brings its own keys and time. Options, for Spark
+    DataFrames: `partitions`, how many; `split`, whether a key that dominates, or all rows
+    where there is no key, may be cut at times so that every core has work.
 
     >>> import pyarrow as pa, sash
     >>> from sash import functions as sf
