@@ -68,10 +68,17 @@ def settings(spark: SparkSession, changed: dict[str, str]) -> Iterator[None]:
             spark.conf.set(name, str(old))
 
 
-def differing(ours: DataFrame, theirs: dict[str, Column]) -> dict[str, list[Any]]:
-    """The answers that Spark's own give otherwise: by column, some pairs (ours, theirs)."""
+def differing(
+    ours: DataFrame, theirs: dict[str, Column], rows: int | None = None
+) -> dict[str, list[Any]]:
+    """The answers that Spark's own give otherwise: by column, some pairs (ours, theirs).
+
+    `rows`: how many there must be; each `id` once.
+    """
     both = ours.select("*", *[column.alias(f"{name}__") for name, column in theirs.items()])
-    return pairs_that_differ(both.toArrow(), list(theirs))
+    found = both.toArrow()
+    assert rows is None or found.num_rows == len(set(found["id"].to_pylist())) == rows
+    return pairs_that_differ(found, list(theirs))
 
 
 def pairs_that_differ(both: pa.Table, names: list[str]) -> dict[str, list[Any]]:
