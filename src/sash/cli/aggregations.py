@@ -1,0 +1,169 @@
+"""The aggregations and windows of a pipeline file, by name or as `module:monoid`."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+import sash
+from sash import functions as sf
+from sash import monoids as m
+from sash.cli.checked import Table
+from sash.cli.errors import known
+from sash.engine.definition import Aggregation
+from sash.windows import Frame, as_frame
+
+COLUMNS = ("column", "measure", "argument")
+"""How functions call their columns; their other parameters are keys in the file."""
+
+PLAIN: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "str": (str,)}
+FUNCTIONS = [name for name in sf.__all__ if name != "apply"]
+KINDS = {"double": pa.float64(), "long": pa.int64(), "string": pa.string(), "boolean": pa.bool_(),
+         "doubles": pa.list_(pa.float64()), "longs": pa.list_(pa.int64()),
+         "strings": pa.list_(pa.string()), "timestamp": pa.timestamp("us", "UTC")}  # fmt: skip
+FRAMES = ("rows", "rows_between", "range_between", "session", "delta", "until", "lifetime")
+
+
+def frames(root: Table) -> dict[str, Frame]:
+    """The windows that have a name, in `[windows]`."""
+    table = root.table("windows", {})
+    return {name: frame(table, name, {}) for name in table.data}
+
+
+def aggregations(root: Table, named: Mapping[str, Frame], home: Path) -> dict[str, Aggregation]:
+    """The aggregations by the name of their column."""
+    table = root.table("aggregations")
+    if not table.data:
+        table.wrong(None, 'is empty; add n = { function = "count", over = "1 hour" }, say')
+    return {out: _aggregation(one, named, home) for out, one in table.tables()}
+
+
+def _aggregation(table: Table, named: Mapping[str, Frame], home: Path) -> Aggregation:
+    name = table.text("function")
+    if ":" in name:
+        found = _own(table, name, home)
+    elif name in FUNCTIONS:
+        found = _by_name(table, name, getattr(sf, name))
+    else:
+        table.wrong(
+            "function", f"no function {name!r}; {known([*FUNCTIONS, 'module:monoid'], name)}"
+        )
+    over = frame(table, "over", named)
+    table.end()
+    try:
+        return found.over(over)
+    except (TypeError, ValueError) as problem:
+        table.wrong("over", str(problem))
+
+
+def _by_name(table: Table, name: str, function: Callable[..., Aggregation]) -> Aggregation:
+    parameters = inspect.signature(function).parameters
+    wanted = [p for p in parameters.values() if p.name in COLUMNS]
+    columns = table.texts("of", ())
+    least = sum(p.default is inspect.Parameter.empty for p in wanted)
+    if not least <= len(columns) <= len(wanted):
+        what = ", ".join(p.name for p in wanted)
+        key = "of" if "of" in table.data else None
+        table.wrong(
+            key, f"{name} takes {_many(least, len(wanted))} ({what}) as `of`, not {columns}"
+        )
+    more = {}
+    for p in parameters.values():
+        if p.name in COLUMNS:
+            continue
+        must = p.default is inspect.Parameter.empty
+        kind = PLAIN[str(p.annotation)]
+        value = table.get(p.name, kind) if must else table.get(p.name, kind, p.default)
+        more[p.name] = value
+    try:
+        return function(*columns, **more)
+    except (TypeError, ValueError) as problem:
+        table.wrong(next(iter(more), "of"), str(problem))
+
+
+def _many(least: int, most: int) -> str:
+    number = str(most) if least == most else f"{least} or {most}"
+    return f"{number} column{'s' * (most != 1)}"
+
+
+def _own(table: Table, name: str, home: Path) -> Aggregation:
+    """A monoid of the user's: `module:monoid`, or a function that makes one, with `options`."""
+    module_name, _, attribute = name.partition(":")
+    columns = table.texts("of")
+    options = table.get("options", dict, {})
+    returns = table.choice("returns", ("as it is", *KINDS), "as it is")
+    module = _module(table, module_name, home)
+    if not hasattr(module, attribute):
+        there = [k for k, v in vars(module).items() if isinstance(v, m.Monoid)]
+        table.wrong("function", f"{module_name} has no {attribute!r}; {known(there, attribute)}")
+    found = getattr(module, attribute)
+    try:
+        is_made = isinstance(found, m.Monoid) or hasattr(found, "merge") or not callable(found)
+        made = m.as_monoid(found if is_made else found(**options))
+        return sf.apply(made, *columns, returns=KINDS.get(returns))
+    except Exception as problem:  # the user's own code ran
+        table.wrong("function", f"{name} gives no monoid: {problem}")
+
+
+def _module(table: Table, name: str, home: Path) -> Any:
+    """A module beside the pipeline file, or one that is installed."""
+    if str(home) not in sys.path:
+        sys.path.insert(0, str(home))
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as problem:
+        if problem.name == name.partition(".")[0]:
+            table.wrong("function", f"no module {name!r} in {home} or among the installed ones")
+        table.wrong("function", f"module {name}: {problem}")
+    except Exception as problem:  # the user's own code ran
+        table.wrong("function", f"module {name} can not be imported: {problem!r}")
+
+
+def frame(table: Table, key: str, named: Mapping[str, Frame]) -> Frame:
+    """A window: a duration, the name of one, or a table such as { rows = 50 }."""
+    given = table.get(key, (str, dict))
+    try:
+        if isinstance(given, str):
+            return named[given] if given in named else as_frame(given)
+        return _frame(table.table(key))
+    except (TypeError, ValueError) as problem:
+        names = f"; {known(named, given)}" if named and isinstance(given, str) else ""
+        table.wrong(key, f"{problem}{names}")
+
+
+def _frame(table: Table) -> Frame:
+    kinds = [name for name in table.data if name in FRAMES]
+    closed = table.get("closed", str, None)
+    if "last" in table.data:
+        found: Frame = as_frame(table.text("last"))
+    elif len(kinds) != 1:
+        table.wrong(None, f"takes one of {', '.join(('last', *FRAMES))}, not {dict(table.data)}")
+    else:
+        found = _of_kind(table, kinds[0])
+    table.end()
+    return found if closed is None else as_frame(found, closed=closed)
+
+
+def _of_kind(table: Table, kind: str) -> Frame:
+    if kind == "rows":
+        return sash.rows(table.get(kind, int))
+    if kind in ("rows_between", "range_between"):
+        ends = [None if e == "unbounded" else e for e in table.get(kind, list)]
+        if len(ends) != 2:
+            table.wrong(kind, f"takes a start and an end, not {ends}")
+        return getattr(sash, kind)(*ends)
+    if kind == "session":
+        return sash.session(table.text(kind))
+    if kind == "delta":
+        return sash.delta(table.text(kind), table.get("by", (int, float, str)))
+    if kind == "until":
+        return sash.until(table.text(kind))
+    if table.get(kind, bool) is not True:
+        table.wrong(kind, "is all rows so far: lifetime = true")
+    return sash.lifetime()

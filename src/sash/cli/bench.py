@@ -1,0 +1,106 @@
+"""`sash bench`: the project's benchmarks, each in a process of its own, and a page of them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from sash.cli.errors import EndError
+from sash.cli.progress import Stage, stage
+
+SUITES: dict[str, tuple[str, str]] = {
+    "swag": (
+        "swag",
+        "swag --algorithms TwoStacksLite DABALite --monoids sum --sizes 4 8 --items 20000 "
+        "--repeat 1",
+    ),
+    "latency": (
+        "swag --experiment latency --monoids sum --sizes 10 14 20 "
+        "--algorithms TwoStacksLite DABALite DABA FlatFIT Reactive",
+        "swag --experiment latency --algorithms DABALite --monoids sum --sizes 4 --items 20000",
+    ),
+    "fiba": (
+        "fiba",
+        "fiba --experiment throughput --size 4096 --bulks 0 4 --distances 4 --items 20000 "
+        "--rounds 20 --repeat 1",
+    ),
+    "plan": ("plan", "plan --experiment ranges --rows 20000 --sizes 10 --repeat 1"),
+    "tables": ("tables", "tables --rows 20000 --windows 100 --quick --repeat 1"),
+    "spark": (
+        "spark_batch --experiment one many",
+        "spark_batch --experiment one --rows 20000 --slow-rows 5000 --window 100 --repeat 1",
+    ),
+}
+"""By name: the module of benchmarks/ with its arguments, at full size and small."""
+
+
+def main(out: Path, names: list[str], options: argparse.Namespace) -> int:
+    """Run the benchmarks named, then make the pages of all results that are there."""
+    from sash.cli.bench_report import page, rst
+
+    if options.quick and out == Path("benchmarks/results"):
+        out = out / "quick"  # figures of small sizes are none
+    if not options.pages:
+        run_all(clone(), out, names, options.quick)
+    found = results(out)
+    written = write_json(found, out / "bench.json")
+    report = page(found).write(out / "bench.html")
+    print(f"results: {written}\nreport: {report}")
+    if options.docs is not None:
+        options.docs.write_text(rst(found))
+        print(f"documentation: {options.docs}")
+    return 0
+
+
+def clone() -> Path:
+    """The folder that holds benchmarks/: this one, or the one Sash is installed from."""
+    for folder in (Path.cwd(), Path(__file__).resolve().parents[3]):
+        if (folder / "benchmarks" / "measure.py").exists():
+            return folder
+    raise EndError("bench: there is no benchmarks/ here: run it in a clone of Sash")
+
+
+def run_all(root: Path, out: Path, names: Iterable[str], quick: bool) -> None:
+    names = list(names)
+    with stage("benchmarks", total=len(names)) as running:
+        for number, name in enumerate(names):
+            running.done, running.note = number, name
+            run_one(root, out.resolve(), SUITES[name][quick], running)
+        running.done, running.note = len(names), f"{len(names)} done"
+
+
+def run_one(root: Path, out: Path, command: str, running: Stage) -> None:
+    """One benchmark; what it says last is shown, and said if it fails."""
+    module, *arguments = command.split()
+    program = [sys.executable, "-m", f"benchmarks.{module}", *arguments, "--out", str(out)]
+    with tempfile.TemporaryFile("w+") as said:
+        status = subprocess.call(program, cwd=root, stdout=said, stderr=said)
+        if status:
+            said.seek(0)
+            lines = [line for line in said.read().splitlines() if line.strip()]
+            last = lines[-1] if lines else "it said nothing"
+            raise EndError(f"bench: benchmarks.{module} ended with status {status}: {last}")
+
+
+def results(out: Path) -> dict[str, dict[str, Any]]:
+    """What the benchmarks wrote, by the name of the file."""
+    found = {}
+    for file in sorted(out.glob("*.json")):
+        if file.name != "bench.json":
+            found[file.stem] = json.loads(file.read_text())
+    if not found:
+        raise EndError(f"bench: {out} holds no results: run without --pages")
+    return found
+
+
+def write_json(found: dict[str, Any], place: Path) -> Path:
+    """All results in one file."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(json.dumps(found, indent=1) + "\n")
+    return place

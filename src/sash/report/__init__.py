@@ -1,0 +1,12 @@
+"""What a person would rather look at than read: one HTML file, no network, phone and print.
+
+    from sash.report import Page, Figure, Section, charts
+
+Charts are SVG drawn here, crisp at any size and a few kilobytes each; colours are CSS
+variables, so that a page follows the reader's light or dark setting and prints on white.
+"""
+
+from sash.report.charts import Series, bars, histogram, lines
+from sash.report.page import Figure, Page, Section, Table, Tile
+
+__all__ = ["Figure", "Page", "Section", "Series", "Table", "Tile", "bars", "histogram", "lines"]
