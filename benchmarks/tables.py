@@ -58,7 +58,7 @@ def candidates(data: pa.Table, name: str, window: int, slow: bool) -> dict[str, 
             f"ORDER BY t RANGE BETWEEN INTERVAL '{window} microseconds' PRECEDING AND CURRENT ROW"
         )
         query = f"SELECT {sql}(x) OVER ({over}) AS y FROM data"
-        found["duckdb"] = lambda: connection.execute(query).fetch_arrow_table()
+        found["duckdb"] = lambda: connection.execute(query).to_arrow_table()
         series = data.to_pandas().set_index("t")["x"]
         method = "std" if name == "stddev" else name
         found["pandas"] = lambda: getattr(series.rolling(f"{window}us", closed="both"), method)()
@@ -80,7 +80,7 @@ def compare(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 def own(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """A user-defined monoid against pandas' rolling.apply, on fewer rows."""
-    n = max(10_000, options.rows // 100)
+    n = max(10_000, options.rows // 10)
     data = rows(n, options.times)
     monoid = sash.Monoid("spread", (np.inf, -np.inf), both, wider, lambda v: v[1] - v[0])
     asked = sf.apply(monoid, "x").over("1000 us")

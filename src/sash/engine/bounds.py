@@ -20,7 +20,7 @@ class Store(NamedTuple):
 
     time: Partials  # by row number; a Delta's column for a Delta
     keys: Int64  # the first row of each key, from that of row `begin` on
-    ends: Int8  # from row `begin` on, whether a row ends a window: for Until
+    ends: Int8  # from row `begin` on, whether a row ends a window (Until) or was held (Delta)
     lo: Int64  # from row `begin` on
     hi: Int64
     held: int
@@ -161,7 +161,10 @@ def slides(memory: Any, at: At, begin: int, end: int, available: int, keys: int,
 
 
 def deltas(memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int) -> At:
-    """Without the oldest rows that are more than `before` away from the row."""
+    """Without the oldest rows that are more than `before` away from the row.
+
+    Rows that were held are the window as it was left: it does not move before they are past.
+    """
     q = attach(memory)
     lo, hi, longest, shortest, before, after, offset = at
     longest, shortest = 0, FURTHEST
@@ -170,8 +173,9 @@ def deltas(memory: Any, at: At, begin: int, end: int, available: int, keys: int,
         lo = max(lo, first)
         for i in range(max(first, begin), min(stop, end)):
             newest = get(q.time, i)
-            while lo < i and not abs(newest - get(q.time, lo)) <= before:
-                lo += 1
+            if not q.ends[i - begin]:
+                while lo < i and not abs(newest - get(q.time, lo)) <= before:
+                    lo += 1
             rows_in = write(q, i - begin, lo, i + 1)
             longest, shortest = max(longest, rows_in), min(shortest, rows_in)
     return At(lo, hi, longest, shortest, before, after, offset)

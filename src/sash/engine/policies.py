@@ -33,23 +33,37 @@ class ByPolicy:
         self._monoid, self._policy = beside(monoid, policy)
         self._result = result
         self._items: list[Any] = []
+        self._held: list[bool] = []
+        self._enforced = True
         self._window = self._new_window()
+        self.first = np.zeros(0, np.int64)  # the first row of each window of the last answer
 
     def _new_window(self) -> Any:
-        return AMTA(self._monoid, policy=self._policy, compiled=False)
+        decide = self._policy
+        policy = lambda total, old: self._enforced and decide(total, old)  # noqa: E731
+        return AMTA(self._monoid, policy=policy, compiled=False)
 
     def take(self, columns: list[pa.Array]) -> None:
         values = [objects(column) for column in columns]
         self._items += values[0] if len(values) == 1 else list(zip(*values, strict=True))
 
+    def hold(self, held: np.ndarray) -> None:
+        """Which of the rows taken last make up the window as a stream left it: they stay."""
+        self._held += held.tolist()
+
     def answer(self, run: Run) -> pa.Array:
-        begins, answers = set(run.keys.tolist()), []
-        for row, item in enumerate(self._items[: run.end - run.begin], run.begin):
+        n = run.end - run.begin
+        begins, answers, first = set(run.keys.tolist()), [], []
+        rows = zip(range(run.begin, run.end), self._items[:n], self._held[:n], strict=True)
+        for row, item, held in rows:
             if row in begins:
                 self._window = self._new_window()
+            self._enforced = not held
             self._window.insert(item)
             answers.append(self._window.query())
-        del self._items[: run.end - run.begin]
+            first.append(row + 1 - len(self._window))
+        del self._items[:n], self._held[:n]
+        self.first = np.array(first, np.int64)
         return answers_as(answers, None, self._result)
 
     def forget(self, row: int) -> None:

@@ -9,15 +9,21 @@ import pyarrow as pa
 
 from sash.engine.columns import changes, number_type, numbers, one_array
 from sash.engine.definition import Query, unit_of
+from sash.engine.policies import ByPolicy
 from sash.engine.tape import Tape
 from sash.engine.workers import Combiner, worker
+
+HELD = "_held"
+"""A column of rows that a stream has kept: those of a window that was left in their middle."""
 
 
 class Rows:
     """The rows of a query as they come, sorted by key and time: their times, keys and workers."""
 
-    def __init__(self, query: Query, schema: pa.Schema) -> None:
+    def __init__(self, query: Query, schema: pa.Schema, ordered: bool = False) -> None:
+        """`ordered`: rows are known to be sorted by key and time."""
         query.check(schema)
+        self._ordered = ordered
         self.query, self.schema = query, schema
         self.count = 0  # rows that came
         kind = schema.field(query.time).type
@@ -37,17 +43,21 @@ class Rows:
 
     def take(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
         """Take a batch's rows; give the columns that are needed."""
-        columns = {name: one_array(batch.column(name)) for name in self.query.columns()}
+        wanted = [*self.query.columns(), *(HELD,) * (HELD in batch.schema.names)]
+        columns = {name: one_array(batch.column(name)) for name in wanted}
         times = self._times(columns[self.query.time])
         starts = self._starts([columns[name] for name in self.query.by], batch.num_rows)
-        self._check_order(times, starts)
+        if not self._ordered:
+            self._check_order(times, starts)
         self.time.add(times)
         self.keys = np.concatenate([self.keys, self.count + starts])
         for out, a in self.query.aggregations.items():
             one = self.workers[out]
-            one.take([columns[name] for name in a.columns])
+            one.take([columns[name] for name in a.columns or (self.query.time,)])
             if isinstance(one, Combiner):
                 one.expect(batch.num_rows)
+            elif isinstance(one, ByPolicy):
+                one.hold(held(columns))
         self.count += batch.num_rows
         return columns
 
@@ -94,3 +104,10 @@ class Rows:
 def _alike(a: pa.Array, b: pa.Array) -> bool:
     x, y = a[0].as_py(), b[0].as_py()
     return bool(x == y or (x != x and y != y))
+
+
+def held(columns: dict[str, pa.Array]) -> np.ndarray:
+    """Which rows a stream has kept of a window that it left."""
+    if HELD not in columns:
+        return np.zeros(len(next(iter(columns.values()))), np.bool_)
+    return np.asarray(columns[HELD])

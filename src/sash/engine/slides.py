@@ -16,7 +16,7 @@ import pyarrow as pa
 from sash.engine.bounds import Bounds, advance, stop_of
 from sash.engine.columns import answers_as
 from sash.engine.definition import Query
-from sash.engine.frames import Pass, steps_of, time_target
+from sash.engine.frames import steps_of, time_target
 from sash.engine.rows import Rows
 from sash.engine.workers import Shelf
 from sash.kernel.compiled import compiled
@@ -44,18 +44,20 @@ class At(NamedTuple):
     number: int
     lo: int
     hi: int
+    least: int  # the number of the first window that is asked for
     size: Partial
     slide: Partial
     offset: Partial
+    upto: Partial  # the end of the last one
 
 
-FIRST = -(1 << 62)
+FIRST, FURTHEST = -(1 << 62), (1 << 63) - 1
 
 
 def windows(memory: Any, at: At, available: int, keys: int, last: int, room: int) -> Any:
     """The bounds of the next windows that are complete, at most `room`; and how many."""
     q = attach(memory)
-    key, number, lo, hi, size, slide, offset = at
+    key, number, lo, hi, least, size, slide, offset, upto = at
     n = 0
     while key < keys:
         first, stop = q.keys[key], stop_of(q, key, keys, available)
@@ -63,10 +65,16 @@ def windows(memory: Any, at: At, available: int, keys: int, last: int, room: int
         lo, hi = max(lo, first), max(hi, first)
         while lo < stop:
             first_with = int((get(q.time, lo) - offset - size) // slide) + 1
-            number = max(number, first_with)
+            number = max(number, first_with, least)
             start = offset + number * slide
+            if get(q.time, lo) < start:
+                lo = advance(q, lo, stop, start, False)
+                continue
+            if start + size > upto:
+                lo = stop
+                break
             if n == room or (goes_on and get(q.time, stop - 1) < start + size):
-                return At(key, number, lo, hi, size, slide, offset), n
+                return At(key, number, lo, hi, least, size, slide, offset, upto), n
             hi = advance(q, hi, stop, start + size, False)
             q.lo[n], q.hi[n], q.number[n] = lo, hi, number
             n += 1
@@ -76,23 +84,33 @@ def windows(memory: Any, at: At, available: int, keys: int, last: int, room: int
             break
         key += 1
         number = FIRST
-    return At(key, number, lo, hi, size, slide, offset), n
+    return At(key, number, lo, hi, least, size, slide, offset, upto), n
 
 
 class Slides:
     """A query with `every` at work over a stream of batches: an answer a key and window."""
 
-    def __init__(self, query: Query, schema: pa.Schema) -> None:
+    def __init__(
+        self,
+        query: Query,
+        schema: pa.Schema,
+        ordered: bool = False,
+        after: float | None = None,
+        upto: float | None = None,
+    ) -> None:
+        """`after`, `upto`: only windows that end after the first time, and up to the second."""
         assert query.every is not None
         self.query = query
-        self._rows = Rows(query, schema)
+        self._rows = Rows(query, schema, ordered)
         self._shelves = {name: Shelf(schema.field(name).type) for name in query.by}
         self._kind = schema.field(query.time).type
         every = query.every
-        lengths = (steps_of(b, self._rows.unit) for b in (every.size, every.slide, every.offset))
-        self._pass = Pass(windows, *lengths)
-        scalars = (self._rows.dtype.type(x) for x in self._pass[1:4])
-        self._at = At(0, FIRST, 0, 0, *scalars)
+        given = (steps_of(b, self._rows.unit) for b in (every.size, every.slide, every.offset))
+        size, slide, offset = given
+        least = FIRST if after is None else int((after - size - offset) // slide) + 1
+        last: Any = FURTHEST if upto is None else upto
+        scalars = (self._rows.dtype.type(x) for x in (size, slide, offset, last))
+        self._at = At(0, FIRST, 0, 0, least, *scalars)
         self._run = compiled(windows, time_target(self._rows.dtype, At, Store)).run
 
     def feed(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

@@ -20,21 +20,21 @@ from sash.engine.columns import number_type, numbers
 from sash.engine.definition import Query, unit_of
 from sash.engine.frames import Finder, ready_rows
 from sash.engine.policies import Run
-from sash.engine.rows import Rows
+from sash.engine.rows import Rows, held
 from sash.engine.slides import Slides
 from sash.engine.tape import Tape
 from sash.windows.frames import Delta, Frame, Policy, Until
 
-BLOCK = 1 << 16
+BLOCK = 1 << 17
 """Rows that are worked on at a time: what they need stays in the processor's cache."""
 
 
 class Stream:
     """A query at work over a stream of batches: an answer a row."""
 
-    def __init__(self, query: Query, schema: pa.Schema) -> None:
+    def __init__(self, query: Query, schema: pa.Schema, ordered: bool = False) -> None:
         self.query = query
-        self._rows = Rows(query, schema)
+        self._rows = Rows(query, schema, ordered)
         self._done = 0  # rows that went
         self._pending: list[pa.RecordBatch] = []
         self._frames = {  # each once, however many aggregations are over it
@@ -112,25 +112,26 @@ class FrameAtWork:
     def __init__(self, frame: Frame, rows: Rows, schema: pa.Schema) -> None:
         self._frame, self._rows = frame, rows
         self._content: Tape | None = None
+        self._flags: Tape | None = None
         dtype, unit = rows.dtype, rows.unit
         if isinstance(frame, Delta):
             kind = schema.field(frame.column).type
             number = number_type(kind)
             dtype = np.dtype(np.float64 if number is not None and number.kind == "f" else np.int64)
             unit = unit_of(kind)
-            self._content = Tape(dtype)
+            self._content, self._flags = Tape(dtype), Tape(np.int8)
         elif isinstance(frame, Until):
-            self._content = Tape(np.int8)
+            self._flags = Tape(np.int8)
         self._finder = None if isinstance(frame, Policy) else Finder(frame, dtype, unit)
 
     def take(self, columns: dict[str, pa.Array]) -> None:
-        if isinstance(self._frame, Delta) and self._content is not None:
+        if self._content is not None and isinstance(self._frame, Delta):
             column = columns[self._frame.column]
             if column.null_count:
                 raise ValueError(f"delta: {self._frame.column!r} has nulls: drop those rows")
             self._content.add(numbers(column))
-        elif isinstance(self._frame, Until) and self._content is not None:
-            self._content.add(_ends(self._frame, columns))
+        if self._flags is not None:
+            self._flags.add(_flags(self._frame, columns))
 
     def ready(self, times: np.ndarray, last_key: int, last: bool) -> int:
         if self._finder is None:
@@ -140,20 +141,22 @@ class FrameAtWork:
     def find(self, begin: int, end: int) -> Bounds | Run:
         if self._finder is None:
             return Run(begin, end, self._rows.keys_from(begin), np.array([end]))
-        time, ends = self._rows.time, None
-        if isinstance(self._frame, Delta) and self._content is not None:
-            time = self._content
-        elif self._content is not None:
-            ends = self._content.values[begin - self._content.base :]
+        time = self._rows.time if self._content is None else self._content
+        flags = self._flags
+        ends = None if flags is None else flags.values[begin - flags.base :]
         keys = self._rows.keys_from(begin)
         return self._finder.find(time, keys, ends, begin, end, self._rows.count)
 
     def forget(self, row: int) -> None:
-        if self._content is not None:
-            self._content.forget(row)
+        for tape in (self._content, self._flags):
+            if tape is not None:
+                tape.forget(row)
 
 
-def _ends(frame: Until, columns: dict[str, pa.Array]) -> np.ndarray:
+def _flags(frame: Frame, columns: dict[str, pa.Array]) -> np.ndarray:
+    """For a Delta whether a row was held, for an Until whether it ends a window."""
+    if not isinstance(frame, Until):
+        return held(columns).astype(np.int8)
     assert frame.column is not None
     column = columns[frame.column]
     if frame.predicate is None:
@@ -161,9 +164,33 @@ def _ends(frame: Until, columns: dict[str, pa.Array]) -> np.ndarray:
     return np.array([bool(frame.predicate(x)) for x in column.to_pylist()], np.int8)
 
 
-def run(query: Query, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
-    """The query over batches sorted by key and time."""
-    work: Stream | Slides = (Stream if query.every is None else Slides)(query, schema)
+def first_reached(query: Query, table: pa.Table) -> np.ndarray:
+    """The first row that any window of each row has, in rows sorted by key and time."""
+    rows = Rows(query, table.schema, ordered=True)
+    frames: dict[Any, FrameAtWork] = {
+        a.frame: FrameAtWork(a.frame, rows, table.schema)
+        for a in query.aggregations.values()
+        if a.frame is not None
+    }
+    first = np.arange(table.num_rows)
+    for batch in table.combine_chunks().to_batches():
+        columns = rows.take(batch)
+        for frame in frames.values():
+            frame.take(columns)
+    found = {frame: work.find(0, table.num_rows) for frame, work in frames.items()}
+    for out, a in query.aggregations.items():
+        bounds, worker = found[a.frame], rows.workers[out]
+        if isinstance(bounds, Run):  # only the window itself knows
+            worker.answer(bounds)
+        first = np.minimum(first, worker.first if isinstance(bounds, Run) else bounds.lo)
+    return first
+
+
+def run(
+    query: Query, schema: pa.Schema, batches: Iterable[pa.RecordBatch], ordered: bool = False
+) -> Iterator[Any]:
+    """The query over batches sorted by key and time, which is checked unless known: `ordered`."""
+    work: Stream | Slides = (Stream if query.every is None else Slides)(query, schema, ordered)
     for batch in batches:
         yield from work.feed(batch)
     yield from work.finish()

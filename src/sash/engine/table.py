@@ -24,11 +24,12 @@ WORTH_A_THREAD = 1 << 18
 def aggregate(query: Query, table: pa.Table, threads: int | None = None) -> pa.Table:
     """The table with a column more for each aggregation, its rows in their order."""
     query.check(table.schema)
-    order = sort_order(query, table)
+    threads = threads or os.cpu_count() or 1
+    order = sort_order(query, table, threads)
     needed = table.select(query.columns())
     if order is not None:
         needed = needed.take(order)
-    answers = run_parts(query, needed, threads or os.cpu_count() or 1)
+    answers = run_parts(query, needed, threads)
     if query.every is not None:
         return answers
     if order is not None:
@@ -40,7 +41,7 @@ def aggregate(query: Query, table: pa.Table, threads: int | None = None) -> pa.T
     return table
 
 
-def sort_order(query: Query, table: pa.Table) -> np.ndarray | None:
+def sort_order(query: Query, table: pa.Table, threads: int = 1) -> np.ndarray | None:
     """The order that sorts a table by key and time, ties as they come; None: it is sorted."""
     keys = [key_codes(one_array(table.column(name))) for name in query.by]
     time = one_array(table.column(query.time))
@@ -48,7 +49,7 @@ def sort_order(query: Query, table: pa.Table) -> np.ndarray | None:
         return None  # the stream says what is wrong with null times
     ticks = numbers(time)
     columns = [*keys, ticks]
-    if all_sorted(columns, query.descending):
+    if all_sorted(columns, query.descending, threads):
         return None
     if query.descending:
         ticks = -ticks
@@ -63,14 +64,17 @@ def key_codes(column: pa.Array) -> np.ndarray:
     return codes.to_numpy(zero_copy_only=False)
 
 
-def all_sorted(columns: list[np.ndarray], descending: bool) -> bool:
+def all_sorted(columns: list[np.ndarray], descending: bool, threads: int = 1) -> bool:
     """Whether rows are sorted by all of the columns, the last one maybe descending."""
-    n = len(columns[0])
-    blocks = range(0, n - 1, BLOCK)
-    return all(
-        _block_sorted([c[start : start + BLOCK + 1] for c in columns], descending)
-        for start in blocks
-    )
+
+    def is_sorted(start: int) -> bool:
+        return _block_sorted([c[start : start + BLOCK + 1] for c in columns], descending)
+
+    starts = range(0, len(columns[0]) - 1, BLOCK)
+    if threads == 1 or len(starts) < 2 * threads:
+        return all(map(is_sorted, starts))
+    with ThreadPoolExecutor(threads) as pool:
+        return all(pool.map(is_sorted, starts))
 
 
 def _block_sorted(columns: list[np.ndarray], descending: bool) -> bool:
@@ -175,7 +179,8 @@ def reach_of(query: Query, table: pa.Table) -> Reach | None:
 def run(query: Query, table: pa.Table, part: Part) -> pa.Table:
     """The answers of a part of a sorted table, block by block."""
     rows = table.slice(part.first, part.last - part.first)
-    batches = stream.run(query, table.schema, rows.combine_chunks().to_batches())
+    whole = rows.combine_chunks().to_batches()
+    batches = stream.run(query, table.schema, whole, ordered=True)
     schema = output_schema(query, table.schema)
     names = schema.names if query.every is not None else list(query.aggregations)
     found = [batch.select(names) for batch in batches]
