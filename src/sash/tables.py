@@ -43,9 +43,10 @@ class Windowed:
         """
         query = self.query(**aggregations)
         if _kind(self._data) == "pyspark":
-            from sash.spark.batch import aggregate as on_spark
+            from sash.spark import batch, streaming
 
-            return on_spark(self._data, query, **self._options)
+            on_spark = streaming if self._data.isStreaming else batch
+            return on_spark.aggregate(self._data, query, **self._options)
         if self._options:
             unknown = ", ".join(self._options)
             raise TypeError(f"windowed: {unknown}: only for Spark DataFrames")

@@ -30,6 +30,8 @@ from sash.spark.names import as_spelled, plain, quoted
 from sash.spark.partition import Work
 from sash.spark.types import arrow_schema, spark_type, transferable
 
+WHOLE = splits.Decision(None, "in one piece")
+
 
 @dataclass(frozen=True)
 class Job:
@@ -41,8 +43,8 @@ class Job:
     schema: pa.Schema
     answers: dict[str, pa.DataType]
     ties: tuple[window_spec.Expression, ...]
-    partitions: int | None
-    split: splits.Decision
+    partitions: int | None = None
+    split: splits.Decision = WHOLE
 
 
 def aggregate(
@@ -61,18 +63,22 @@ def prepare(
     df: DataFrame, query: Query, *, partitions: int | None = None, split: bool | None = None
 ) -> Job:
     """Check a call; raises what is wrong with it, starts no job."""
-    if df.isStreaming:
-        raise TypeError("the DataFrame is streaming; sash.spark.batch takes those that are not")
     if partitions is not None and (not isinstance(partitions, int) or partitions < 1):
         raise ValueError(f"partitions must be a whole number of at least 1, not {partitions!r}")
+    job = checked(df, query)
+    decision = splits.decide(job.query, job.schema, job.df, partitions, split)
+    return replace(job, partitions=partitions, split=decision)
+
+
+def checked(df: DataFrame, query: Query) -> Job:
+    """A call, checked, in one piece: as it is on a stream."""
     resolved = window_spec.resolve(query, df)
     more = window_spec.added(resolved, df)
     schema = arrow_schema(more)
     found = as_spelled(resolved.query, more)
     found.check(schema)
-    decision = splits.decide(found, schema, more, partitions, split)
     answers = answer_types(found, schema)
-    return Job(more, df, found, schema, answers, resolved.ties, partitions, decision)
+    return Job(more, df, found, schema, answers, resolved.ties)
 
 
 def run(job: Job) -> DataFrame:
@@ -91,7 +97,7 @@ def run(job: Job) -> DataFrame:
     answers = {name: transferable(kind) for name, kind in job.answers.items()}
     work = Work(query, tuple(rows.columns), answers, dropped, home)
     ordered = rows.sortWithinPartitions(*_order(query, job))
-    return plain(ordered).mapInArrow(work.function(), _output(job))
+    return plain(ordered).mapInArrow(work.function(), output_of(job))
 
 
 def _shuffled(df: DataFrame, by: tuple[str, ...], partitions: int | None) -> DataFrame:
@@ -109,7 +115,7 @@ def _order(query: Query, job: Job) -> list[Column]:
     return columns
 
 
-def _output(job: Job) -> StructType:
+def output_of(job: Job) -> StructType:
     """The columns that come out: the input's, or with `every` keys and windows; and answers."""
     fields = job.given.schema.fields
     if job.query.every is not None:

@@ -1,0 +1,126 @@
+"""Shards: rows packed by the hash of their keys, so that one call handles many keys.
+
+A call a key costs a third of a millisecond and more, so keys share shards: a batch's rows
+travel as one block of Arrow bytes a shard and task. How many shards there are is fixed for
+a stream, and does not depend on how many partitions Spark has: they spread evenly over
+any power of two of them up to their own number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from sash.engine.pages import from_bytes, to_bytes
+
+PACKED = pa.schema([pa.field("shard", pa.int32()), pa.field("rows", pa.binary())])
+ROWS = 1 << 20
+"""Rows that are packed at a time."""
+
+Batches = Iterator[pa.RecordBatch]
+
+
+def shard_ids(shards: int) -> list[int]:
+    """For each of `shards` partitions the smallest number that Spark puts there.
+
+    >>> sorted(murmur3(i) % 4 for i in shard_ids(4))
+    [0, 1, 2, 3]
+    """
+    found: dict[int, int] = {}
+    candidate = 0
+    while len(found) < shards:
+        found.setdefault(murmur3(candidate) % shards, candidate)
+        candidate += 1
+    return [found[place] for place in range(shards)]
+
+
+def murmur3(number: int) -> int:
+    """Spark's hash of an int, which chooses the partition; as an int of 32 bits with a sign.
+
+    >>> murmur3(1)
+    -559580957
+    """
+    mask = 0xFFFFFFFF
+
+    def turned(x: int, by: int) -> int:
+        return ((x << by) | (x >> (32 - by))) & mask
+
+    k = (number & mask) * 0xCC9E2D51 & mask
+    k = turned(k, 15) * 0x1B873593 & mask
+    h = turned(42 ^ k, 13) * 5 + 0xE6546B64 & mask
+    h ^= 4
+    h = (h ^ (h >> 16)) * 0x85EBCA6B & mask
+    h = (h ^ (h >> 13)) * 0xC2B2AE35 & mask
+    h ^= h >> 16
+    return h - (1 << 32) if h >> 31 else h
+
+
+@dataclass(frozen=True)
+class Packing:
+    """How rows of `names`, the first of them the hash of the keys, go to shards and back."""
+
+    names: tuple[str, ...]
+    ids: tuple[int, ...]
+
+    def pack(self) -> Callable[[Batches], Batches]:
+        """The function for mapInArrow, from rows to blocks; each shard gets at least one."""
+        packing = self
+
+        def sash(batches: Batches) -> Batches:
+            from sash.spark.shards import packed
+
+            return packed(packing, batches)
+
+        return sash
+
+
+def packed(packing: Packing, batches: Batches) -> Batches:
+    """A task's rows in blocks, a shard each; an empty one for a shard that has none."""
+    waiting, count, missing = [], 0, set(packing.ids)
+    for batch in batches:
+        if batch.num_rows:
+            waiting.append(batch.rename_columns(list(packing.names)))
+            count += batch.num_rows
+        if count >= ROWS:
+            yield from _blocks(packing, waiting, missing)
+            waiting, count = [], 0
+    if waiting:
+        yield from _blocks(packing, waiting, missing)
+    if missing:
+        yield _batch(sorted(missing), pa.array([b""] * len(missing), pa.binary()))
+
+
+def _blocks(packing: Packing, batches: list[pa.RecordBatch], missing: set[int]) -> Batches:
+    table = pa.Table.from_batches(batches).combine_chunks()
+    place = (np.asarray(table.column(0)) % len(packing.ids)).astype(np.uint16)
+    order = np.argsort(place, kind="stable")
+    table = table.take(order)
+    counts = np.bincount(place, minlength=len(packing.ids))
+    start = 0
+    for shard, count in zip(packing.ids, counts.tolist(), strict=True):
+        if count:
+            yield _batch([shard], _one(to_bytes(table.slice(start, count))))
+            missing.discard(shard)
+        start += count
+
+
+def _one(block: pa.Buffer) -> pa.Array:
+    """An array of one value, which is not copied."""
+    ends = pa.py_buffer(np.array([0, block.size], np.int32))
+    return pa.Array.from_buffers(pa.binary(), 1, [None, ends, block])
+
+
+def _batch(shards: list[int], blocks: pa.Array) -> pa.RecordBatch:
+    return pa.record_batch([pa.array(shards, pa.int32()), blocks], schema=PACKED)
+
+
+def unpacked(batches: Batches) -> Batches:
+    """Rows from blocks; the first column of a batch has them."""
+    for batch in batches:
+        for block in batch.column(0):
+            data = block.as_buffer()
+            if data is not None and data.size:
+                yield from from_bytes(data).to_batches()

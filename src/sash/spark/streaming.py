@@ -1,0 +1,176 @@
+"""Windows over a streaming DataFrame: the same definition as a batch's, exactly once.
+
+    df → rows to shards → transformWithState, a call a shard → rows with answers → df
+
+`emit="final"` gives each row once, when the watermark has passed all that its windows reach,
+equal to the batch's; `emit="arrival"` gives it at once, as known then. A row whose time the
+watermark had passed before its batch is late, as for Spark's own windows: it is counted,
+and with late="side" comes out without answers, its column `late` true.
+
+The state has rows, in pages: a batch reads those of the keys that it concerns and writes its
+own. Exactly once is Spark's doing: the source's offsets, the state and a sink that can be
+written again. A source that gives a row twice has two rows: drop duplicates before the call.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, DoubleType, FloatType, StructField, StructType
+
+from sash.engine.definition import Query, unit_of
+from sash.engine.live import LATE, Live, Stats
+from sash.engine.shard import KEY
+from sash.spark import batch
+from sash.spark.names import quoted
+from sash.spark.processor import OUTPUT, Processor
+from sash.spark.shards import Packing, shard_ids, unpacked
+from sash.spark.types import transferable
+
+WATERMARK = "spark.watermarkDelayMs"
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+PARTITIONS = "spark.sql.shuffle.partitions"
+SHARDS = 16
+
+EMIT, LATE_ROWS = ("final", "arrival"), ("count", "side")
+
+
+def aggregate(
+    df: DataFrame,
+    query: Query,
+    *,
+    emit: str = "final",
+    late: str = "count",
+    shards: int | None = None,
+    cache: bool = True,
+) -> DataFrame:
+    """The stream of rows with one column more for each aggregation.
+
+    `shards`: into how many groups keys are hashed; it stays the same for a stream, whatever
+    the number of partitions. `cache`: whether pages are also kept in local files.
+    """
+    job = prepare(df, query, emit, late)
+    count = shards or max(SHARDS, _power_of_two(int(str(df.sparkSession.conf.get(PARTITIONS)))))
+    live = Live(job.query, job.schema, _answers(job), emit)
+    names = tuple(job.schema.names) if query.every is None else tuple(job.query.columns())
+    packing = Packing((KEY, *names), tuple(shard_ids(count)))
+    columns = [F.col(quoted(name)).alias(f"c{i}") for i, name in enumerate(names)]
+    rows = job.df.select(_hash(job).alias(KEY), *columns)
+    blocks = rows.mapInArrow(packing.pack(), "shard int, rows binary")
+    ticks = None
+    if (delay := watermark_of(job.df, job.query.time)) is not None:
+        ticks = 1_000_000 // (unit_of(job.schema.field(job.query.time).type) or 1)
+        never = F.lit(None).cast("timestamp")  # late for Spark: Sash looks at each row itself
+        blocks = blocks.select("shard", "rows", never.alias("time", metadata={WATERMARK: delay}))
+    options = {"ticks": ticks, "late": late, "cache": cache, "shards": count}
+    done = blocks.groupBy("shard").transformWithStateInPandas(
+        Processor(live, names, options), OUTPUT, "Append", "EventTime" if ticks else "None"
+    )
+    figures = [F.sum(name).alias(name) for name in Stats._fields]
+    watched = done.observe(_figures_of(job), *figures)
+    return watched.select("rows").mapInArrow(_unpack(), _output(job, late))
+
+
+def prepare(df: DataFrame, query: Query, emit: str, late: str) -> batch.Job:
+    """Check a call; raises what is wrong with it, and what to do."""
+    if emit not in EMIT:
+        raise ValueError(f"emit must be one of {', '.join(EMIT)}, not {emit!r}")
+    if late not in LATE_ROWS:
+        raise ValueError(f"late must be one of {', '.join(LATE_ROWS)}, not {late!r}")
+    job = batch.checked(df, query)
+    if job.query.descending or job.ties:
+        raise ValueError(
+            "a stream's windows are in order of time, ascending: order by the time column alone"
+        )
+    if late == "side" and LATE in {name.lower() for name in (*df.columns, *query.aggregations)}:
+        raise ValueError(f"late='side' adds a column {LATE!r}, and there is one: rename it")
+    if query.every is not None and emit == "arrival":
+        raise ValueError("every gives a window once, when it is complete: use emit='final'")
+    _check_watermark(job, emit)
+    if emit == "final":
+        _check_final(job)
+    provider = str(df.sparkSession.conf.get(PROVIDER, ""))
+    if not provider.endswith("RocksDBStateStoreProvider"):
+        raise ValueError(
+            f"Python's stateful operators keep their state in RocksDB: set {PROVIDER} to "
+            f"{ROCKSDB} (sash.spark.session() does), it is {provider or 'not set'}"
+        )
+    return job
+
+
+def watermark_of(df: DataFrame, time: str) -> int | None:
+    """The delay of a column's watermark in milliseconds; None if it has none."""
+    found = df.schema[time].metadata.get(WATERMARK)
+    return None if found is None else int(found)
+
+
+def _check_watermark(job: batch.Job, emit: str) -> None:
+    time = job.query.time
+    marked = [f.name for f in job.df.schema.fields if WATERMARK in f.metadata]
+    if time in marked:
+        return
+    if marked:
+        raise ValueError(
+            f"the watermark is on {marked[0]!r}, the windows' time is {time!r}: give the same "
+            f"column to both"
+        )
+    if emit == "final":
+        raise ValueError(
+            f"emit='final' waits for the watermark, and the stream has none: add "
+            f".withWatermark({time!r}, '10 minutes') before the call, or use emit='arrival'"
+        )
+
+
+def _check_final(job: batch.Job) -> None:
+    for out, a in job.query.aggregations.items():
+        if a.frame is not None and getattr(a.frame, "following", 0) is None:
+            raise ValueError(
+                f"{out}: {a.frame} never ends on a stream, so it has no final answer: bound it, "
+                "or use emit='arrival'"
+            )
+
+
+def _hash(job: batch.Job) -> Column:
+    """The hash of a row's keys; 0.0 and -0.0 are one key."""
+    keys = []
+    for name in job.query.by:
+        column = F.col(quoted(name))
+        is_float = isinstance(job.df.schema[name].dataType, FloatType | DoubleType)
+        keys.append(column + F.lit(0.0) if is_float else column)
+    return F.xxhash64(*keys) if keys else F.lit(0).cast("long")
+
+
+def _answers(job: batch.Job) -> dict[str, Any]:
+    return {name: transferable(kind) for name, kind in job.answers.items()}
+
+
+def _output(job: batch.Job, late: str) -> StructType:
+    schema = batch.output_of(job)
+    fields = [StructField(f.name, f.dataType, True) for f in schema.fields]
+    if late == "side":
+        fields.append(StructField(LATE, BooleanType(), False))
+    return StructType(fields)
+
+
+def _figures_of(job: batch.Job) -> str:
+    """The name of the figures in Spark's progress; that of two calls in a query differs."""
+    return f"sash: {', '.join(job.query.aggregations)}"
+
+
+def _unpack() -> Any:
+    def sash(batches: Any) -> Any:
+        from sash.spark.shards import unpacked
+
+        return unpacked(batches)
+
+    return sash
+
+
+def _power_of_two(n: int) -> int:
+    return 1 << max(0, n - 1).bit_length()
+
+
+__all__ = ["aggregate", "prepare", "unpacked", "watermark_of"]
