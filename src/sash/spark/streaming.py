@@ -26,7 +26,7 @@ from sash.engine.shard import KEY
 from sash.spark import batch
 from sash.spark.names import quoted
 from sash.spark.processor import OUTPUT, Processor
-from sash.spark.shards import Packing, shard_ids, unpacked
+from sash.spark.shards import Packing, shard_ids
 from sash.spark.types import transferable
 
 WATERMARK = "spark.watermarkDelayMs"
@@ -71,7 +71,7 @@ def aggregate(
     )
     figures = [F.sum(name).alias(name) for name in Stats._fields]
     watched = done.observe(_figures_of(job), *figures)
-    return watched.select("rows").mapInArrow(_unpack(), _output(job, late))
+    return watched.select("rows").mapInArrow(unpack(), _output(job, late))
 
 
 def prepare(df: DataFrame, query: Query, emit: str, late: str) -> batch.Job:
@@ -160,7 +160,9 @@ def _figures_of(job: batch.Job) -> str:
     return f"sash: {', '.join(job.query.aggregations)}"
 
 
-def _unpack() -> Any:
+def unpack() -> Any:
+    """The function for mapInArrow, from blocks to rows."""
+
     def sash(batches: Any) -> Any:
         from sash.spark.shards import unpacked
 
@@ -171,6 +173,3 @@ def _unpack() -> Any:
 
 def _power_of_two(n: int) -> int:
     return 1 << max(0, n - 1).bit_length()
-
-
-__all__ = ["aggregate", "prepare", "unpacked", "watermark_of"]
