@@ -26,6 +26,8 @@ class Store(ABC):
     """
 
     name: str
+    waits = True
+    """Whether a commit waits for a disk or a network, so that a thread of its own pays."""
 
     def get_many(self, keys: Iterable[bytes]) -> list[bytes | None]:
         """The values at `keys`, None where there is no record, from one moment.
@@ -138,6 +140,7 @@ class Space(Store):
                 "number the names, or hash them"
             )
         self.store = store
+        self.waits = store.waits
         self.name = f"{store.name} (space {name!r})"
         self.prefix = bytes([len(name)]) + name
         self.end = after(self.prefix)

@@ -59,6 +59,7 @@ class LMDB(Store):
         self.path = Path(path)
         self.name = f"lmdb:{self.path}"
         self.max_size = max_size
+        self.waits = sync
         self._gate = threading.Condition()  # the map moves only while nobody is inside
         self._inside, self._moving = 0, False
         self._writing = threading.Lock()

@@ -21,6 +21,8 @@ class Memory(Store):
     ([b'a', b'b'], [b'1', None])
     """
 
+    waits = False
+
     def __init__(self) -> None:
         self.name = "memory:"
         self._records: dict[bytes, bytes] = {}

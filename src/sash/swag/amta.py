@@ -48,6 +48,16 @@ class Store(NamedTuple):
     held: int
 
 
+class Paged(NamedTuple):
+    """The store of a window that is kept elsewhere: `sash.kernel.paged`."""
+
+    part: Partials
+    stack: Partials
+    levels: Int64
+    fetch: Int64
+    held: int
+
+
 class At(NamedTuple):
     """The cursors."""
 
@@ -73,6 +83,11 @@ def size(at: At) -> int:
 def end(e: int, level: int) -> int:
     """How many nodes a level has had in all: those of full pairs but for the youngest."""
     return ((e + 1) >> level) - 1
+
+
+def final(at: At, level: int) -> int:
+    """The nodes of a level below this one are made; none of them changes again."""
+    return end(at.e, level)
 
 
 def extent(at: At, level: int) -> tuple[int, int]:
@@ -227,8 +242,10 @@ class AMTA(MTA):
     steps = (start, insert, evict, query, size)
     bulk = bulk
     enforced = enforced
+    paged = Paged
+    final = staticmethod(final)
 
-    def _new_room(self) -> Any:
+    def _levels(self) -> Any:
         return Levels(Store, self._layout, self._monoid.identity, self._places, extent)
 
     def check(self) -> None:

@@ -41,6 +41,15 @@ class Store(NamedTuple):
     held: int
 
 
+class Paged(NamedTuple):
+    """The store of a window that is kept elsewhere: `sash.kernel.paged`."""
+
+    part: Partials
+    levels: Int64
+    fetch: Int64
+    held: int
+
+
 class At(NamedTuple):
     """The cursors."""
 
@@ -64,6 +73,11 @@ def extent(at: At, level: int) -> tuple[int, int]:
     if level > at.h or at.f == at.e:
         return 0, 0
     return at.f >> level, ((at.e - 1) >> level) + 1
+
+
+def final(at: At, level: int) -> int:
+    """The nodes of a level below this one have all their items; only the oldest changes."""
+    return at.e >> level
 
 
 def query(q: Any, at: At) -> Partial:
@@ -119,6 +133,16 @@ def bulk(q: Any, at: At, k: int) -> At:
     return At(f, e, h)
 
 
+def edges(q: Any, at: At) -> At:
+    """Set the oldest and the youngest node of each level anew."""
+    at = bulk(q, at, 0)
+    for level in range(1, at.h + 1):
+        aggregate(q, at.f, at.e, level, (at.e - 1) >> level)
+    if at.h > 0:
+        aggregate(q, at.f, at.e, at.h, at.f >> at.h)
+    return at
+
+
 def enforced(q: Any, at: At, v: Partial) -> At:
     """Insert, then evict what the policy says."""
     at = insert(q, at, v)
@@ -164,8 +188,13 @@ class LogMTA(MTA):
     steps = (start, insert, evict, query, size)
     bulk = bulk
     enforced = enforced
+    paged = Paged
+    final = staticmethod(final)
 
-    def _new_room(self) -> Any:
+    def _mend(self) -> None:
+        self._at = self._plain(edges)(self._q, self._at)
+
+    def _levels(self) -> Any:
         # Both edges are kept: a level may have a node more than its share, so twice the room.
         identity = self._monoid.identity
         return Levels(Store, self._layout, identity, self._places, extent, spare=2)

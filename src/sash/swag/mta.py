@@ -9,22 +9,28 @@ Legend  f..e is the window. Level 0 has its items; node j of level l stands for 
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
 
-from sash.kernel import words
+from sash.kernel import paged, words
 from sash.kernel.bind import bind_plain
+from sash.kernel.compiled import Kernel
 from sash.kernel.words import LIFTED, Partial, combine, get, hold
 from sash.monoids.fingerprint import fingerprint
 from sash.monoids.monoid import Monoid
-from sash.swag.snapshot import SnapshotError
+from sash.stores import Store, StoreError
+from sash.swag.kept import Kept
+from sash.swag.snapshot import SnapshotError, unpack
 from sash.swag.window import WORTH_COMPILING, InOrder, is_numeric
 
 FOREVER = 1 << 62
 PIECE = 1 << 14
+FEW = 64
 
 Policy = Callable[[Any, Any], bool]
 
@@ -61,14 +67,31 @@ class MTA(InOrder):
     scratch = 1
     bulk: ClassVar[Callable[..., Any]]  # bulk(q, at, k): evict k items
     enforced: ClassVar[Callable[..., Any]]  # insert(q, at, v), and enforce the policy
+    paged: ClassVar[type]  # the store whose levels are in pages
+    final: ClassVar[Any]  # final(at, level): below it, nodes of a level do not change
 
     def __init__(
-        self, monoid: Any, policy: Policy | None = None, *, compiled: bool | None = None
+        self,
+        monoid: Any,
+        policy: Policy | None = None,
+        *,
+        store: Store | str | None = None,
+        name: str | bytes = "window",
+        page: int | None = None,
+        buffer: int | None = None,
+        cache: int | None = None,
+        autocommit: bool = True,
+        compiled: bool | None = None,
     ) -> None:
         if policy is not None and not callable(policy):
             raise TypeError(f"policy must be a function of (total, old), not {policy!r}")
         self.policy = policy
+        self._kept: Kept | None = None
+        if store is not None:
+            self._kept = Kept(self, store, name, page, buffer, cache, autocommit)
         super().__init__(monoid, compiled=compiled)
+        if self._kept is not None:
+            self._kept.open()
 
     def _adopt(self, monoid: Monoid, inputs: Any) -> None:
         super()._adopt(monoid, inputs)
@@ -77,40 +100,67 @@ class MTA(InOrder):
             self._words = {
                 words.policy: as_function(self.policy), **self._words, words.insert: insert,
             }  # fmt: skip
+        if self._kept is not None:
+            self.store = type(self).paged  # type: ignore[misc]
+            self._words = {
+                paged.fetch: lambda q, level, j: self._room.fetch(level, j), cell: paged.cell,
+                **self._words,
+            }  # fmt: skip
+        if self.policy is not None or self._kept is not None:
             self._plain = bind_plain(monoid, self._words)
-            self._insert = self._plain(insert)
+            self._insert = self._plain(self._words[words.insert])
+            self._evict = self._plain(self._words[words.evict])
+            self._query = self._plain(self._words[words.query])
         self._bulk = self._plain(type(self).bulk)
+
+    def _new_room(self) -> Any:
+        return self._levels() if self._kept is None else self._kept.new_room()
+
+    def _levels(self) -> Any:
+        """Room in memory."""
+        raise NotImplementedError
 
     def evict(self) -> None:
         """Remove the oldest item; IndexError if there is none."""
+        self._room.reach(self._at, 1)
         super().evict()
         self._room.release(self._at)
 
     def evict_many(self, k: int) -> None:
         """Remove the `k` oldest items; IndexError, with nothing changed, if there are fewer.
 
-        O(log n) combines, whatever `k` is.
+        O(log n) combines, whatever `k` is; over a store, O(log n) pages in one trip.
         """
         if not 0 <= k <= len(self):
             raise IndexError(f"evict {k} items from a window of {len(self)}")
         if k > 0:
-            self._at = self._bulk(self._q, self._at, k)
+            if k <= FEW:  # they may go one by one
+                self._room.reach(self._at, k)
+            else:
+                self._room.reach(self._at._replace(f=self._at.f + k), 0)
+            with self._whole():
+                self._at = self._bulk(self._q, self._at, k)
             self._room.release(self._at)
 
     def insert(self, x: Any) -> None:
         """Add `x` as the youngest item, then enforce the policy."""
+        if self._kept is not None:
+            self._kept.make_room(1, 1)
         super().insert(x)
         if self.policy is not None:
             self._room.release(self._at)
 
     def insert_many(self, xs: Any) -> None:
         """Add each of `xs` in turn, each time enforcing the policy."""
-        if self.policy is None:
+        if self.policy is None and self._kept is None:
             super().insert_many(xs)
             return
-        for piece, _ in self._pieces(xs):
-            super().insert_many(piece)
+
+        def insert(piece: Any, _: slice) -> None:
+            super(MTA, self).insert_many(piece)
             self._room.release(self._at)
+
+        self._in_pieces(xs, insert)
 
     def slide(self, xs: Any, size: int | None = None, out: np.ndarray | None = None) -> Any:
         """Insert each of `xs` in turn; after each, the answer over what the policy leaves.
@@ -120,44 +170,158 @@ class MTA(InOrder):
         if size is None and self.policy is None:
             raise ValueError("slide needs a size, or a window with a policy")
         most = FOREVER if size is None else size
-        pieces = self._pieces(xs) if self.policy is not None else [(xs, slice(None))]
-        answers = []
-        for piece, where in pieces:
-            answers.append(super().slide(piece, most, None if out is None else out[where]))
+        answers: list[Any] = []
+
+        def slide(piece: Any, where: slice) -> None:
+            part = None if out is None else out[where]
+            answers.append(super(MTA, self).slide(piece, most, part))
             self._room.release(self._at)
+
+        if self.policy is None and self._kept is None:
+            slide(xs, slice(None))
+        else:
+            self._in_pieces(xs, slide)
         found = joined(answers, out)
         return found.tolist() if isinstance(xs, list) and isinstance(found, np.ndarray) else found
 
     def _make_room_to_slide(self, n: int, most: int) -> None:
+        if self._kept is not None:
+            goes = self.policy is not None or len(self) + n > most
+            self._kept.make_room(n, n if goes else 1)
+            return
         self._room.reserve_ring(self._at, max(most, len(self)) + (self.policy is not None))
 
-    def _pieces(self, xs: Any) -> Iterator[tuple[Any, slice]]:
+    def _in_pieces(self, xs: Any, run: Callable[[Any, slice], None]) -> None:
         """Arrays in pieces, as long as the window is then: room need not be made for all."""
         if isinstance(xs, list) and len(xs) >= WORTH_COMPILING and is_numeric(xs):
             xs = np.array(xs)
         is_table = isinstance(xs, tuple) and is_numeric(xs)
         if not is_table and not isinstance(xs, np.ndarray):
-            yield xs, slice(None)
+            run(xs, slice(None))
             return
         n, start = len(xs[0]) if is_table else len(xs), 0
         while start < n:
-            where = slice(start, start + max(PIECE, len(self)))
-            yield (tuple(c[where] for c in xs) if is_table else xs[where]), where
+            length = max(PIECE, len(self)) if self._kept is None else self._kept.piece
+            where = slice(start, start + length)
+            try:
+                run(tuple(c[where] for c in xs) if is_table else xs[where], where)
+            except paged.TooFar:
+                assert self._kept is not None
+                self._kept.piece = max(1, length // 8)
+                continue
             start = where.stop
 
-    def _state(self) -> tuple[dict[str, Any], bytes]:
-        header, payload = super()._state()
-        policy = None if self.policy is None else fingerprint(self.policy)
-        return {**header, "policy": policy}, payload
+    # Over a store
 
-    def _set_state(self, header: dict[str, Any], payload: bytes) -> None:
-        found = header["policy"]
+    @property
+    def offset(self) -> int:
+        """How many items were inserted, or `commit(offset=…)` and those since then.
+
+        Of a window that was opened again: which input comes next.
+        """
+        return int(self._at.e) + (0 if self._kept is None else self._kept.base)
+
+    def commit(self, offset: int | None = None) -> int:
+        """Have the store keep the window as it is now; gives its offset.
+
+        All of it or, when it raises, nothing: then the last commit still stands, this one
+        is tried again before anything else is written, and the window here is as it was.
+        `offset` says where in the input the window is, and is counted on from there.
+        """
+        kept = self._over_a_store("commit")
+        len(self)  # refuses a window that was left half changed
+        if offset is not None:
+            kept.base = offset - int(self._at.e)
+        kept.commit()
+        return self.offset
+
+    def close(self) -> None:
+        """Commit, if the window does so by itself, and let go of a store that it opened."""
+        kept = self._over_a_store("close")
+        if kept.ledger.autocommit:
+            self.commit()
+        kept.close()
+
+    def _over_a_store(self, what: str) -> Kept:
+        if self._kept is None:
+            raise TypeError(f"{what} is for a window over a store; this one is in memory: store=…")
+        return self._kept
+
+    def _kernel(self, driver: Any, columns: Any) -> Kernel | None:
+        if self._kept is not None and self._layout is not None and self._compiled is not False:
+            from sash.kernel.callback import fetch
+
+            self._words[paged.fetch] = fetch
+        return super()._kernel(driver, columns)
+
+    def _run(self, kernel: Kernel, *arguments: Any) -> None:
+        if self._kept is None:
+            super()._run(kernel, *arguments)
+            return
+        self._room.fixed, self._room.misses = True, 0
+        try:
+            super()._run(kernel, *arguments)
+        finally:
+            self._room.fixed = False
+        self._kept.adapt(self._room.misses)
+
+    @contextlib.contextmanager
+    def _whole(self) -> Iterator[None]:
+        """As in memory; but what fails because of the store is undone, and may be tried again."""
+        if self._kept is None:
+            with super()._whole():
+                yield
+            return
+        at, saved = self._at, self._room.save()
+        problem: BaseException | None = None
+        with super()._whole():
+            try:
+                yield
+            except Exception as error:
+                problem = self._room.problem or error
+                if not isinstance(problem, StoreError | paged.TooFar):
+                    raise
+        problem = problem or self._room.problem
+        if problem is not None:
+            self._at = at
+            self._room.undo(saved)
+            self._mend()
+            raise problem
+
+    def _mend(self) -> None:
+        """Set nodes anew that a step changes in place, after it was undone."""
+
+    # Snapshots
+
+    @functools.cached_property
+    def _policy_digest(self) -> str | None:
+        return None if self.policy is None else fingerprint(self.policy)
+
+    def _check_policy(self, found: str | None) -> None:
         if (found is None) != (self.policy is None):
             has = "no policy" if found is None else "a policy: give restore the same policy="
             raise SnapshotError(f"a snapshot of a window with {has}")
-        if found is not None and found != fingerprint(self.policy):
+        if found != self._policy_digest:
             raise SnapshotError("a snapshot of a window with another policy: its code differs")
+
+    def _state(self) -> tuple[dict[str, Any], bytes]:
+        if self._kept is not None:
+            raise TypeError("a window over a store is kept there: commit() it, and open it again")
+        header, payload = super()._state()
+        return {**header, "policy": self._policy_digest}, payload
+
+    def _set_state(self, header: dict[str, Any], payload: bytes) -> None:
+        self._check_policy(header["policy"])
         super()._set_state(header, payload)
+
+    def _take(self, header: dict[str, Any]) -> None:
+        """Cursors, and the types of the inputs, as a header has them."""
+        if header["inputs"] is not None:
+            kinds = tuple(np.dtype(d) for d in header["inputs"])
+            self._adopt(self.monoid.of(kinds[0] if len(kinds) == 1 else kinds), kinds)
+        else:
+            self._adopt(self._monoid, None)
+        self._at = self.cursors(*unpack(header["at"]))
 
 
 def as_function(policy: Policy) -> Policy:

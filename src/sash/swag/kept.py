@@ -1,0 +1,148 @@
+"""A window that is kept in a store: its room here, its ledger there, and how it is opened.
+
+A page has 256 nodes where partials are objects, as the paper's caches are refilled at 256;
+numbers fill pages of 64 KiB, because a record costs about the same for 2 KiB (decision 9).
+A tail buffers two pages and a head caches two, 512 and 512 in the paper.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import struct
+from typing import TYPE_CHECKING, Any
+
+from sash import stores
+from sash.kernel.layout import Layout
+from sash.kernel.paged import Paged
+from sash.kernel.rings import power_of_two
+from sash.swag import snapshot
+from sash.swag.ledger import Flight, Ledger
+
+if TYPE_CHECKING:
+    from sash.swag.mta import MTA
+
+VERSION = 1  # of pages and tails
+OBJECTS_A_PAGE = 256
+PAGE_BYTES = 1 << 16
+MANY_MISSES = 256
+
+
+class Kept:
+    """What a window over a store has besides its steps."""
+
+    def __init__(
+        self,
+        window: MTA,
+        store: stores.Store | str,
+        name: str | bytes,
+        page: int | None,
+        buffer: int | None,
+        cache: int | None,
+        autocommit: bool,
+    ) -> None:
+        self._window = window
+        self.opened_here = isinstance(store, str)
+        self.store = stores.open(store) if isinstance(store, str) else store
+        if not isinstance(self.store, stores.Store):
+            raise TypeError(f"store must be a store or the spec of one, not {store!r}")
+        self._sizes = page, buffer, cache
+        for what, size in (("page", page), ("buffer", buffer), ("cache", cache)):
+            if size is not None and (size < 16 or size & (size - 1)):
+                raise ValueError(f"{what} must be a power of two, 16 at least, not {size}")
+        text = name.encode() if isinstance(name, str) else name
+        self.ledger = Ledger(self.store, text, autocommit)
+        self.ledger.state = self._state
+        self.base = 0  # the offset of item 0
+        self.piece = self.most = 1
+
+    def new_room(self) -> Paged:
+        """Room for an empty window."""
+        window, (page, buffer, cache) = self._window, self._sizes
+        page = page or nodes_a_page(window._layout)
+        self.ledger.layout, self.ledger.bits = window._layout, page.bit_length() - 1
+        self.piece = self.most = max(512, 4 * page)
+        return Paged(
+            window.paged, window._layout, window._monoid.identity, window._places,
+            type(window).final, self.ledger, page,
+            max(2 * page, buffer or 0), max(2 * page, cache or 0),
+        )  # fmt: skip
+
+    def make_room(self, inserts: int, evicts: int) -> None:
+        """Before a batch: room for its insertions, and what its evictions read."""
+        window = self._window
+        window._room.reserve(window._at, inserts)
+        window._room.reach(window._at, evicts)
+
+    def adapt(self, misses: int) -> None:
+        """A batch that asked for much that was not here is followed by a shorter one."""
+        if misses > MANY_MISSES:
+            self.piece = max(64, self.piece // 4)
+        else:
+            self.piece = min(self.most, 2 * self.piece)
+
+    # Committing and opening
+
+    def commit(self) -> None:
+        """The window as it is now, in the store when this returns."""
+        Flight([(self.ledger, self.next_commit())]).settle()
+
+    def next_commit(self) -> Any:
+        at = self._window._at
+        return self.ledger.commit(self._window._room.take(at), at)
+
+    def _state(self, at: Any) -> tuple[bytes, list[Any]]:
+        window = self._window
+        inputs = None if window._inputs is None else [d.str for d in window._inputs]
+        state = {
+            "format": snapshot.FORMAT, "algorithm": type(window).__name__,
+            "monoid": self._monoid, "kept": VERSION, "policy": window._policy_digest,
+            "inputs": inputs, "page": window._room.page, "base": self.base, "at": snapshot.pack(at),
+            "others": snapshot.pack(window._room.save().items()),
+        }  # fmt: skip
+        return json.dumps(state).encode(), window._room.tails(at)
+
+    @functools.cached_property
+    def _monoid(self) -> dict[str, Any]:
+        return snapshot.describe(self._window.monoid)
+
+    def open(self) -> None:
+        """Take the window that was last committed, if there is one."""
+        ledger, window = self.ledger, self._window
+        if not ledger.body:
+            if ledger.known is not None:  # pages were written, and never a commit
+                ledger.wipe()
+            return
+        try:
+            text = snapshot.MAGIC + struct.pack("<I", len(ledger.body)) + ledger.body
+            state, _ = snapshot.read(text, window.monoid)
+            if state["algorithm"] != type(window).__name__:
+                raise snapshot.SnapshotError(f"a window of algorithm {state['algorithm']}")
+            if state.get("kept") != VERSION:
+                raise snapshot.SnapshotError(
+                    f"pages of version {state.get('kept')}; this version of Sash reads {VERSION}"
+                )
+            window._check_policy(state["policy"])
+        except snapshot.SnapshotError as problem:
+            raise snapshot.SnapshotError(f"{ledger.name}: {problem}") from problem
+        self._sizes = state["page"], *self._sizes[1:]
+        window._take(state)
+        ledger.opened()
+        window._room.set_tails(window._at, ledger.tails)
+        window._room.undo(dict(snapshot.unpack(state["others"])))
+        ledger.tails = []
+        self.base = state["base"]
+        window._room.reach(window._at, 1)
+        window._mend()
+
+    def close(self) -> None:
+        self.ledger.prepare()
+        if self.opened_here:
+            self.store.close()
+
+
+def nodes_a_page(layout: Layout | None) -> int:
+    """How many nodes a page has, if the user does not say."""
+    if layout is None:
+        return OBJECTS_A_PAGE
+    return max(OBJECTS_A_PAGE, power_of_two(PAGE_BYTES // layout.width + 1) // 2)
