@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import inspect
 import sys
 from collections.abc import Callable, Mapping
@@ -115,14 +115,25 @@ def _module(table: Table, name: str, home: Path) -> Any:
     """A module beside the pipeline file, or one that is installed."""
     if str(home) not in sys.path:
         sys.path.insert(0, str(home))
+    file = home.joinpath(*name.split(".")).with_suffix(".py")
     try:
-        return importlib.import_module(name)
+        return _beside(name, file) if file.exists() else importlib.import_module(name)
     except ModuleNotFoundError as problem:
         if problem.name == name.partition(".")[0]:
             table.wrong("function", f"no module {name!r} in {home} or among the installed ones")
         table.wrong("function", f"module {name}: {problem}")
     except Exception as problem:  # the user's own code ran
         table.wrong("function", f"module {name} can not be imported: {problem!r}")
+
+
+def _beside(name: str, file: Path) -> Any:
+    """A module by its file; not in sys.modules, so that it goes to Spark's workers by value."""
+    spec = importlib.util.spec_from_file_location(name, file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def frame(table: Table, key: str, named: Mapping[str, Frame]) -> Frame:

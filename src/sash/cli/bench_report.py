@@ -97,12 +97,10 @@ def _by_size(rows: list[Row], column: str, label: str) -> Iterator[Figure]:
             yield Figure(f"{monoid}", bars({row["algorithm"]: row[column] for row in mine}), label)
             continue
         best = _leading(mine, column)
-        series = [
-            Series(
-                name, *zip(*sorted((r["size"], r[column]) for r in mine if r["algorithm"] == name))
-            )
-            for name in best
-        ]
+        series = []
+        for name in best:
+            points = sorted((r["size"], r[column]) for r in mine if r["algorithm"] == name)
+            series.append(Series(name, [x for x, _ in points], [y for _, y in points]))
         chart = lines(series, x="log", y="log", x_label="rows in the window", y_label=label)
         yield Figure(monoid, chart)
 

@@ -50,6 +50,8 @@ def one_line(problem: BaseException) -> str:
     raised = re.findall(r"^(?:pyspark\.\S+|[A-Za-z_.]+(?:Error|Exception)): (.+)$", text, re.M)
     if "Traceback (most recent call last)" in text and raised:
         return _trimmed(raised[-1])
+    if text.startswith("An error occurred while calling"):  # Py4J's own words, then Java's
+        text = re.sub(r"^: \S+: ", "", text.partition("\n")[2])
     lines = [line for line in text.splitlines() if line.strip() and not NOISE.match(line)]
     return _trimmed(lines[0] if lines else text)
 
@@ -58,9 +60,10 @@ def _corrupt(text: str) -> str:
     record = re.search(r"\[?MALFORMED_RECORD_IN_PARSING[^\n]*?: (.+?)\. *(?:Parse Mode|\n)", text)
     file = re.search(r"(?:FAILED_READ_FILE|CANNOT_READ_FILE)[^\n]*?file:/*([^\s,]+)", text)
     where = f" in /{file.group(1).rstrip('.')}" if file else ""
-    if record:
-        return _trimmed(f"a corrupt row{where}: {record.group(1)}")
     cause = re.findall(r"^Caused by: \S+: (.+)$", text, re.MULTILINE)
+    if record:
+        why = f": {cause[-1]}" if cause and "MALFORMED" not in cause[-1] else ""
+        return _trimmed(f"a corrupt row{where}: {record.group(1)}{why}")
     return _trimmed(f"a file can not be read{where}: {cause[-1] if cause else text}")
 
 

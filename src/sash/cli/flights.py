@@ -21,7 +21,7 @@ from pyarrow import csv, parquet
 from sash.cli.errors import EndError
 
 COLUMNS = ("origin", "carrier", "flight", "tailnum", "dest", "distance")
-FILES = 12
+FILES = 6
 
 
 def flights() -> pa.Table:

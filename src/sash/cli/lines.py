@@ -56,7 +56,6 @@ class _Scanner:
         if many:
             number = self.counts.get(table, 0)
             self.counts[table] = number + 1
-            self.found.setdefault(table, line)
             table = (*table, number)
         self.at += 1 + many
         self.found[table] = line
@@ -65,8 +64,10 @@ class _Scanner:
     def entered(self, keys: list[str]) -> Path:
         """A path in which an array of tables means its last one, but at the end."""
         path: Path = ()
+        line = self.line()
         for i, key in enumerate(keys):
             path = (*path, key)
+            self.found.setdefault(path, line)
             if i < len(keys) - 1 and path in self.counts:
                 path = (*path, self.counts[path] - 1)
         return path

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import sys
+import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import sash
 from sash.cli import sinks, sources
@@ -38,27 +40,34 @@ def start(pipeline: Pipeline) -> SparkSession:
     master = str(settings.pop("master", "local[*]"))
     from sash.spark import NoJavaError, session
 
-    with stage("starting Spark"):
+    home = str(pipeline.file.resolve().parent)  # workers may import what is beside the file
+    paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [home, *paths]))
+    with silenced() as said, stage("starting Spark", out=said):
         try:
             spark = session(f"sash {pipeline.name}", master, **settings)
         except NoJavaError as problem:
             raise EndError(one_line(problem)) from problem
         spark.sparkContext.setLogLevel("OFF")
-    for module in _own_modules(pipeline):
-        spark.sparkContext.addPyFile(module)
     return spark
 
 
-def _own_modules(pipeline: Pipeline) -> set[str]:
-    """The files of the user's monoids, which Spark's workers have to import too."""
-    home = pipeline.file.resolve().parent
-    found = set()
-    for _, one in pipeline.root.table("aggregations").tables():
-        module = sys.modules.get(str(one.data["function"]).partition(":")[0])
-        file = getattr(module, "__file__", None)
-        if file and Path(file).parent == home:
-            found.add(file)
-    return found
+@contextmanager
+def silenced() -> Iterator[TextIO]:
+    """What is started here says nothing on standard error, which the body has as a file.
+
+    Java and PySpark's workers print notes there that no setting turns off; SASH_TRACE=1 shows
+    them. What goes wrong comes as an exception.
+    """
+    said = os.fdopen(os.dup(2), "w")
+    try:
+        if not os.environ.get("SASH_TRACE"):
+            with open(os.devnull, "w") as nowhere:
+                os.dup2(nowhere.fileno(), 2)
+        yield said
+    finally:
+        os.dup2(said.fileno(), 2)
+        said.close()
 
 
 def windowed(pipeline: Pipeline, rows: DataFrame) -> Any:

@@ -69,7 +69,7 @@ def rolling(pipeline: Pipeline, answers: pa.Table) -> Section:
             drawn = lines([Series(out, *thinned(clock, values))], x=kind, y_label=out, height=170)
             over = pipeline.aggregations[out]
             figures.append(Figure(f"{out}, {label}", drawn, f"{over} over {over.frame}"))
-    return Section("Answers", figures, "The keys with the most rows.", pairs=True)
+    return Section("Answers", figures, "The keys with the most rows.", columns=2)
 
 
 def largest(answers: pa.Table, keys: tuple[str, ...]) -> list[tuple[str, pa.Table]]:
@@ -151,6 +151,6 @@ def plan_section(pipeline: Pipeline, plan: str) -> Section:
         chart = reaches(ordered, {name: ", ".join(outs) for name, outs in kept.items()})
         parts.append(Figure("How far windows reach back", chart, "On a logarithmic clock."))
     parts.append(plan_table(plan))
-    parts.append(Text(plan, code=True))
+    parts.append(Text("The plan as text", plan))
     lead = "The bounds of a window are found once for all answers over it; each answer is kept "
     return Section("The plan", parts, lead + "by the algorithm that is cheapest for it.")

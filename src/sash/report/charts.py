@@ -27,6 +27,7 @@ class Series:
     name: str
     xs: Sequence[float]
     ys: Sequence[float | None]
+    quiet: bool = False  # drawn behind the others
 
 
 def both(draw: Draw) -> str:
@@ -59,7 +60,7 @@ class Plot:
             line = f"M{_n(self.x.start)} {_n(place)}H{_n(self.x.end)}"
             drawn.append(f'<path class="grid" d="{line}"/>')
             drawn.append(label(self.x.start - 6, place + 4, said, "tick", "end"))
-        drawn += self._bottom(self.x.ticks(max(2, self.width // 110)), x_label)
+        drawn += self._bottom(self.x.ticks(max(4, self.width // 110)), x_label)
         return drawn
 
     def _bottom(self, ticks: list[float], name: str) -> list[str]:
@@ -100,7 +101,7 @@ def lines(
     spans = spans or {}
 
     def draw(width: int) -> str:
-        below = 40 + (6 + 18 * len(spans) if spans else 0)
+        below = (26 + 18 * len(spans)) if spans else 38 if x_label else 22
         left = 14 + 6.6 * max(len(t) for t in _tick_texts(y_range, y))
         plot = Plot(
             width,
@@ -140,6 +141,7 @@ def _line(series: Series, number: int, plot: Plot) -> list[str]:
             said = "|".join(f"{_said(x, plot.x.kind)}={short(y)}" for _, _, x, y in piece)
             told = f' data-said="{escape(said, quote=True)}"'
         name, style = escape(series.name, quote=True), f"line c{_colour(number)}"
+        style += " quiet" * series.quiet
         drawn.append(f'<polyline class="{style}" data-name="{name}"{told} points="{places}"/>')
         if len(piece) == 1 or (len(series.xs) <= 12 and plot.x.kind != "time"):
             drawn += [
@@ -186,7 +188,7 @@ def histogram(
         left = 14 + 6.6 * max(len(t) for t in _tick_texts(y_range, "linear"))
         plot = Plot(
             width,
-            height + 40,
+            height + (38 if x_label else 22),
             Scale(edges[0], edges[-1], left, width - 8, x),
             Scale(*y_range, height, 22),
         )

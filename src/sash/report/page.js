@@ -1,11 +1,12 @@
 // What a line says under the pointer. The page is whole without it.
-for (const svg of document.querySelectorAll(".wide svg.lines")) {
-  const lines = [...svg.querySelectorAll("polyline[data-said]")].map((line) => ({
+for (const svg of document.querySelectorAll("svg.lines")) {
+  const figure = svg.closest("figure"), cursor = svg.querySelector(".cursor");
+  const said = [...figure.querySelectorAll("polyline[data-said]")].map((line) => line.dataset.said);
+  const lines = [...svg.querySelectorAll("polyline")].map((line, number) => ({
     name: line.dataset.name,
     xs: line.getAttribute("points").split(" ").map((pair) => +pair.split(",")[0]),
-    said: line.dataset.said.split("|"),
+    said: said[number].split("|"),
   }));
-  const figure = svg.closest("figure"), cursor = svg.querySelector(".cursor");
   const tip = document.createElement("div");
   tip.className = "tip";
   tip.hidden = true;

@@ -54,7 +54,8 @@ def _cell(value: object) -> str:
     if isinstance(value, float):
         text = f"{value:,.4g}"
     numeric = number or (text[:1].isdigit() and not text[-1:].isalpha()) or text == "–"
-    return f"<td{' class=n' * numeric}>{escape(text)}</td>"
+    style = ' class="n"' if numeric else ' class="long"' if len(text) > 40 else ""
+    return f"<td{style}>{escape(text)}</td>"
 
 
 @dataclass(frozen=True)
@@ -75,14 +76,14 @@ class Figure:
 
 @dataclass(frozen=True)
 class Text:
-    """A paragraph, or with `code` a block that keeps its lines."""
+    """Lines that stay as they are, to be opened by a click on `title`."""
 
+    title: str
     text: str
-    code: bool = False
 
     def html(self) -> str:
-        tag = "pre" if self.code else "p"
-        return f"<{tag}>{escape(self.text)}</{tag}>"
+        summary = f"<summary>{escape(self.title)}</summary>"
+        return f"<details>{summary}<pre>{escape(self.text)}</pre></details>"
 
 
 Part = Figure | Table | Text
@@ -90,17 +91,18 @@ Part = Figure | Table | Text
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, a sentence, and what is under it; with `pairs`, two figures side by side."""
+    """A heading, a sentence, and what is under it; `columns`: so many figures side by side."""
 
     title: str
     parts: Sequence[Part]
     lead: str = ""
-    pairs: bool = False
+    columns: int = 1
 
     def html(self) -> str:
         lead = f'<p class="lead">{escape(self.lead)}</p>' if self.lead else ""
         body = "".join(part.html() for part in self.parts)
-        style = ' class="pairs"' if self.pairs else ""
+        least = {2: 25, 3: 18}.get(self.columns, 0)
+        style = f' class="columns" style="--least: {least}rem"' if least else ""
         return f"<section><h2>{escape(self.title)}</h2>{lead}<div{style}>{body}</div></section>"
 
 

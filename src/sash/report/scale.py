@@ -65,6 +65,8 @@ def fitted(values: Iterable[float], zero: bool = False) -> tuple[float, float]:
 
     >>> fitted([3, 97], zero=True)
     (0.0, 100.0)
+    >>> fitted([-7, 118])
+    (-10.0, 120.0)
     """
     finite = [v for v in values if math.isfinite(v)] or [0.0, 1.0]
     lo, hi = min(finite), max(finite)
@@ -72,7 +74,7 @@ def fitted(values: Iterable[float], zero: bool = False) -> tuple[float, float]:
         lo, hi = min(lo, 0.0), max(hi, 0.0)
     if lo == hi:
         lo, hi = (lo - 1.0, hi + 1.0) if lo else (0.0, 1.0)
-    step = round_step((hi - lo) / 5)
+    step = round_step((hi - lo) / 20)  # finer than ticks, so that little is left empty
     return math.floor(lo / step + 1e-9) * step, math.ceil(hi / step - 1e-9) * step
 
 
@@ -102,13 +104,13 @@ def _decades(lo: float, hi: float, count: int) -> list[float]:
 def _moments(lo: float, hi: float, count: int) -> list[float]:
     least = (hi - lo) / max(count, 1)
     if least > 7 * DAY:
-        return _months(lo, hi, max(1, math.ceil(least / MONTH)))
+        return _months(lo, hi, max(1, math.ceil(least / MONTH - 0.3)))
     step = next((s for s in CLOCK if s >= least), 7 * DAY)
     return [i * step for i in range(math.ceil(lo / step), math.floor(hi / step) + 1)]
 
 
 def _months(lo: float, hi: float, every: int) -> list[float]:
-    every = next((n for n in (1, 2, 3, 6, 12) if n >= every), 12 * math.ceil(every / 12))
+    every = next((n for n in (1, 2, 3, 4, 6, 12) if n >= every), 12 * math.ceil(every / 12))
     found: list[float] = []
     first = moment(lo)
     number = first.year * 12 + first.month - 1
@@ -129,7 +131,8 @@ def moment(seconds: float) -> datetime:
 
 def _moment_text(value: float, among: list[float]) -> str:
     at = moment(value)
-    step = min((b - a for a, b in pairwise(among)), default=DAY)
+    alone = 30 * DAY if at.day == 1 else DAY
+    step = min((b - a for a, b in pairwise(among)), default=alone)
     if step >= 360 * DAY:
         return f"{at:%Y}"
     if step >= 27 * DAY:

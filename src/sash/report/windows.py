@@ -12,7 +12,7 @@ from sash.report.scale import DAY, HOUR, MINUTE, Scale
 MARKS = {"1 s": 1.0, "1 min": MINUTE, "10 min": 10 * MINUTE, "1 h": HOUR, "6 h": 6 * HOUR,
          "1 d": DAY, "7 d": 7 * DAY, "30 d": 30 * DAY, "1 y": 365 * DAY}  # fmt: skip
 FRAME = re.compile(r"^(\d+)\. (.+?)(?:; its bounds are found once)?$")
-ANSWER = re.compile(r"^   (\w+): ([^,]+?\)), (.+)$")
+ANSWER = re.compile(r"^   (\w+): ([^(]+\([^)]*\)), (.+)$")
 
 
 def reaches(windows: Mapping[str, float], answers: Mapping[str, str]) -> str:
@@ -33,7 +33,7 @@ def reaches(windows: Mapping[str, float], answers: Mapping[str, str]) -> str:
         floor = height - 24
         body = []
         for name, seconds in MARKS.items():
-            if shortest * 1.5 < seconds <= longest * 1.15:
+            if shortest * 3 < seconds <= longest * 1.15:
                 x = back.at(seconds)
                 body.append(f'<path class="grid" d="M{x:.1f} 4V{floor}"/>')
                 body.append(label(x, floor + 16, f"−{name}", "tick", "middle"))
