@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any
 
 import pyarrow as pa
@@ -84,6 +85,37 @@ class Windowed:
             f"<sash.windowed over a {_kind(self._data)} table{keys}, time {self._time}{slide}: "
             'add .agg(name=sf.max("column").over("1 hour"))>'
         )
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the table, the part each of its columns plays, what to add."""
+        columns = list(self._data.column_names if _kind(self._data) == "pyarrow"
+                       else self._data.columns)  # fmt: skip
+        roles = {**dict.fromkeys(self._by, "key"), self._time: "time"}
+        chips = " ".join(_chip(str(name), roles.get(name, "")) for name in columns)
+        lost = [name for name in roles if name and name not in columns]
+        wrong = f"<p><b>No column {escape(', '.join(lost))}.</b></p>" if lost else ""
+        streaming = "streaming " * bool(getattr(self._data, "isStreaming", False))
+        slide = f", one row every {escape(str(self._slide))}" if self._slide is not None else ""
+        rows = f", {len(self._data):,} rows" if hasattr(self._data, "__len__") else ""
+        hint = '.agg(hi=sf.max("column").over("1 hour"))'
+        return (
+            '<div style="font: 14px/1.6 system-ui, sans-serif; max-width: 46rem">'
+            f"<b>sash.windowed</b> over a {streaming}{_kind(self._data)} table{rows}{slide}"
+            f'<div style="margin: .4em 0">{chips}</div>{wrong}'
+            f'<span style="opacity: .7">Add <code>{escape(hint)}</code>, or <code>.explain(…)</code>'
+            " to see what would run.</span></div>"
+        )
+
+
+def _chip(name: str, role: str) -> str:
+    """A column's name for a notebook; a key or the time stands out."""
+    share = 26 if role else 9
+    said = f' <small style="opacity: .7">{role}</small>' if role else ""
+    style = (
+        f"background: color-mix(in srgb, #2a6fd0 {share}%, transparent); border-radius: .4em; "
+        "padding: .1em .5em; display: inline-block; margin: .1em 0"
+    )
+    return f'<span style="{style}">{escape(name)}{said}</span>'
 
 
 def _every(slide: Any, aggregations: dict[str, Aggregation]) -> Sliding:
