@@ -4,9 +4,10 @@ Needs Python 3.11 or newer and nothing else. Everything goes into `.venv` beside
 this file; downloads are kept in the user's pip cache.
 
     setup   make .venv, install requirements.lock and Sash itself
-    run     set up, then run the main job
+    run     set up, then run the demo: flights in a batch and as a stream, with a report
     test    set up, then run the tests; `python3 do.py test -m slow` for the long ones
     lint    set up, then check style, types and import layers
+    docs    set up, then build the documentation into docs/_build/html
     lock    set up, then write requirements.lock anew from pyproject.toml
 
 More arguments are passed on. This file uses only the standard library, and
@@ -45,9 +46,10 @@ DISK_NEEDED = 4 * 10**9  # PySpark is unpacked and packed again on the way
 # Programs of the venv, one after the other; arguments from the command line go to each.
 COMMANDS = {
     "setup": [],
-    "run": ["python examples/first_run.py"],
+    "run": ["sash demo --out artifacts/demo"],
     "test": ["pytest -n auto --dist worksteal"],
     "lint": ["ruff check", "ruff format --check", "mypy", "lint-imports"],
+    "docs": ["sphinx-build -W --keep-going -q -b html docs docs/_build/html"],
     "lock": [
         "uv pip compile pyproject.toml --output-file=requirements.lock --all-extras --universal "
         "--python-version=3.11 --generate-hashes --no-emit-index-url --no-header --quiet"

@@ -6,15 +6,19 @@ from pathlib import Path
 from types import ModuleType
 
 
-def test_the_main_job_runs(do: ModuleType, root: Path) -> None:
+def test_the_main_job_runs(do: ModuleType, root: Path, tmp_path: Path) -> None:
     (job,) = do.COMMANDS["run"]
-    program, *arguments = job.split()
-    assert program == "python"
+    program, command, *arguments = job.split()
+    assert (program, command, arguments) == ("sash", "demo", ["--out", "artifacts/demo"])
     done = subprocess.run(
-        [sys.executable, *arguments, "--rows=500", "--size=20"],
+        [Path(sys.executable).parent / program, command, "--rows=2000", f"--out={tmp_path}/demo"],
         cwd=root,
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
-    assert "0 of 4,000 rows differ" in done.stdout
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "own frames: 0 of 18,000 answers differ" in done.stdout
+    assert "stream with batch: 0 of " in done.stdout
+    report = (tmp_path / "demo" / "report.html").read_text()
+    assert "2,000 flights out of New York" in report
+    assert (tmp_path / "demo" / "features" / "_SUCCESS").exists()

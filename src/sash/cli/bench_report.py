@@ -23,6 +23,9 @@ TITLES = {
     "spark_batch_many": "Spark: four windows, five aggregations",
     "spark_batch_uncovered": "Spark: what its segment tree leaves out",
     "spark_batch_shuffle": "Spark: against the shuffle alone",
+    "streaming_rows": "Streams: against rows passed through",
+    "streaming_state": "Streams: what a commit costs, by the size of the state",
+    "tables_own_regular": "Tables in process: a monoid of one's own",
 }
 NOTES = {
     "swag_static": "Million rows a second; each row is evicted, inserted and queried once.",

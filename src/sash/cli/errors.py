@@ -45,13 +45,15 @@ def one_line(problem: BaseException) -> str:
     if isinstance(problem, KeyError) and problem.args:
         return _trimmed(str(problem.args[0]))
     text = str(problem) or type(problem).__name__
-    if CORRUPT.search(text):
-        return _corrupt(text)
+    whole = f"{text}\n{getattr(problem, '_stackTrace', '')}"  # Spark's: Java's causes too
+    if CORRUPT.search(whole):
+        return _corrupt(whole)
     raised = re.findall(r"^(?:pyspark\.\S+|[A-Za-z_.]+(?:Error|Exception)): (.+)$", text, re.M)
     if "Traceback (most recent call last)" in text and raised:
         return _trimmed(raised[-1])
     if text.startswith("An error occurred while calling"):  # Py4J's own words, then Java's
         text = re.sub(r"^: \S+: ", "", text.partition("\n")[2])
+    text = re.sub(r"^\[STREAM_FAILED\] Query \[[^]]*\] terminated with exception: ", "", text)
     lines = [line for line in text.splitlines() if line.strip() and not NOISE.match(line)]
     return _trimmed(lines[0] if lines else text)
 

@@ -1,0 +1,72 @@
+"""`sash run --stream`: the same file as a stream gives the batch's rows, each once."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyarrow import parquet
+
+from sash.cli import main, pipeline, run
+from sash.cli.errors import EndError
+from tests.cli.conftest import rows
+
+Change = Callable[..., Path]
+
+
+def in_files(folder: Path, count: int, first: int = 0) -> None:
+    """The rows in files; those of a file are out of order by less than the watermark."""
+    table = rows()
+    size = len(table) // count
+    folder.mkdir(exist_ok=True)
+    for number in range(first, count):
+        part = table.slice(number * size, size)
+        order = [i ^ 1 for i in range(size)] if size % 2 == 0 else list(range(size))
+        file = folder / f"{number}.parquet"
+        parquet.write_table(part.take(order), file)
+        os.utime(file, (1e9 + number, 1e9 + number))
+
+
+def test_a_stream_gives_the_batch_s_rows(changed: Change, home: Path, spark: Any) -> None:
+    in_files(home / "rows", 3)
+    more = "\n[stream]\nfiles_per_batch = 1\n\n[spark]"
+    file = changed(("rows.parquet", "rows"), ("\n[spark]", more))
+    streamed = run.stream(pipeline.load(file), spark)
+    assert len([b for b in streamed.batches if b["numInputRows"]]) == 3
+    file.write_text(file.read_text().replace('path = "out"', 'path = "all"'))
+    batch = run.batch(pipeline.load(file), spark)
+    assert batch.rows == 300
+    assert 280 <= streamed.rows < 300, "those within an hour of the end wait for the watermark"
+    found = parquet.read_table(home / "out").sort_by("ts")
+    wanted = parquet.read_table(home / "all").sort_by("ts").slice(0, streamed.rows)
+    assert found.column_names == wanted.column_names
+    for name in found.column_names:
+        assert found[name].to_pylist() == wanted[name].to_pylist(), name
+
+
+def test_no_watermark(changed: Change, capsys: pytest.CaptureFixture[str]) -> None:
+    file = changed(('watermark = "1 hour"\n', ""))
+    assert main(["run", "--stream", str(file)]) == 2
+    assert "as a stream it needs watermark" in capsys.readouterr().err
+
+
+def test_a_sink_of_another_s(changed: Change, home: Path, spark: Any) -> None:
+    """A sink without its checkpoint is not this stream's: it is left alone."""
+    (home / "out").mkdir()
+    with pytest.raises(EndError, match="is there already"):
+        run.stream(pipeline.load(changed()), spark)
+    assert not list((home / "out").iterdir())
+
+
+def test_a_corrupt_row_in_a_stream(changed: Change, home: Path, spark: Any) -> None:
+    (home / "csv").mkdir()
+    (home / "csv" / "bad.csv").write_text("user,ts,amount,shop\n1,2024-01-01T00:00:00Z,oops,s\n")
+    file = changed(
+        ('"parquet"\npath = "rows.parquet"',
+         '"csv"\npath = "csv"\nschema = "user long, ts timestamp, amount double, shop string"'),
+    )  # fmt: skip
+    with pytest.raises(EndError, match="corrupt row") as end:
+        run.stream(pipeline.load(file), spark)
+    assert "oops" in str(end.value)
+    assert not list((home / "out").glob("*.parquet"))

@@ -1,0 +1,60 @@
+"""The documentation: its examples run, and it builds without a warning or a request."""
+
+import doctest
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+SLOW = {"from-spark"}  # starts Spark
+PAGES = [
+    pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in SLOW else [])
+    for page in sorted(DOCS.rglob("*.rst"))
+    if ">>>" in page.read_text() and "_build" not in page.parts
+]
+OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_examples_run(page: Path) -> None:
+    ran = doctest.testfile(str(page), module_relative=False, optionflags=OPTIONS)
+    assert ran.attempted > 0
+    assert ran.failed == 0
+
+
+def test_the_example_of_a_pipeline_file_loads(tmp_path: Path) -> None:
+    from sash.cli import pipeline
+
+    text = (DOCS / "pipelines.rst").read_text()
+    block = re.search(r"code-block:: toml\n\n((?:   .*\n|\n)+)", text)
+    assert block is not None
+    file = tmp_path / "payments.toml"
+    file.write_text(re.sub(r"^   ", "", block.group(1), flags=re.MULTILINE))
+    (tmp_path / "my_module.py").write_text(
+        "from sash import monoids\n\nmy_monoid = monoids.Max()\n"
+    )
+    assert len(pipeline.load(file).aggregations) == 5
+
+
+def test_every_algorithm_has_a_page() -> None:
+    from sash.swag.registry import ALGORITHMS
+
+    pages = {p.stem for p in (DOCS / "algorithms").glob("*.rst")}
+    assert {*ALGORITHMS, "FlatFAT"} <= pages
+
+
+@pytest.mark.slow
+def test_it_builds_offline(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "sphinx", "-W", "-q", "-b", "html", str(DOCS), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for page in tmp_path.rglob("*.html"):
+        text = page.read_text()
+        assert not re.search(r'<(script|img|link)[^>]+(src|href)="https?:', text), page
+    picture = (tmp_path / "algorithms" / "DABALite.html").read_text()
+    assert "insert 3, evict 2, query 1" in picture
+    assert picture.count("<svg viewBox") == 4
