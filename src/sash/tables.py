@@ -46,6 +46,7 @@ class Windowed:
         if _kind(self._data) == "pyspark":
             from sash.spark import batch, streaming
 
+            _check_options(self._options, self._data.isStreaming)
             on_spark = streaming if self._data.isStreaming else batch
             return on_spark.aggregate(self._data, query, **self._options)
         if self._options:
@@ -57,13 +58,16 @@ class Windowed:
 
     def explain(self, **aggregations: Aggregation) -> str:
         """What `agg` would run, in words: what is shared, the algorithm and why; on Spark
-        also the shuffle and whether keys are split. Nothing runs.
+        also the shuffle and whether keys are split, on a stream what is kept and when rows
+        come out. Nothing runs.
         """
         query = self.query(**aggregations)
         if _kind(self._data) == "pyspark":
-            from sash.spark.batch import explain as on_spark
+            from sash.spark import batch, streaming
 
-            return on_spark(self._data, query, **self._options)
+            _check_options(self._options, self._data.isStreaming)
+            on_spark = streaming if self._data.isStreaming else batch
+            return on_spark.explain(self._data, query, **self._options)
         from sash.engine.explain import explain
 
         return explain(query, _schema(self._data, query))
@@ -102,8 +106,8 @@ class Windowed:
             '<div style="font: 14px/1.6 system-ui, sans-serif; max-width: 46rem">'
             f"<b>sash.windowed</b> over a {streaming}{_kind(self._data)} table{rows}{slide}"
             f'<div style="margin: .4em 0">{chips}</div>{wrong}'
-            f'<span style="opacity: .7">Add <code>{escape(hint)}</code>, or <code>.explain(…)</code>'
-            " to see what would run.</span></div>"
+            f'<span style="opacity: .7">Add <code>{escape(hint)}</code>, or '
+            "<code>.explain(…)</code> to see what would run.</span></div>"
         )
 
 
@@ -116,6 +120,22 @@ def _chip(name: str, role: str) -> str:
         "padding: .1em .5em; display: inline-block; margin: .1em 0"
     )
     return f'<span style="{style}">{escape(name)}{said}</span>'
+
+
+OPTIONS = {
+    "a batch DataFrame": ("partitions", "split"),
+    "a streaming DataFrame": ("emit", "late", "shards", "cache"),
+}
+
+
+def _check_options(given: dict[str, Any], streaming: bool) -> None:
+    """Raise TypeError if a Spark DataFrame of this kind has no such option."""
+    here, there = sorted(OPTIONS, reverse=streaming)
+    for name in given:
+        if name not in OPTIONS[here]:
+            where = f"is for {there}" if name in OPTIONS[there] else "is no option"
+            known = ", ".join(OPTIONS[here])
+            raise TypeError(f"windowed: {name} {where}; {here} has {known}")
 
 
 def _every(slide: Any, aggregations: dict[str, Aggregation]) -> Sliding:
@@ -181,7 +201,10 @@ def windowed(
 
     A pyspark.sql.Window spec as the frame brings its own keys and time. Options, for Spark
     DataFrames: `partitions`, how many; `split`, whether a key that dominates, or all rows
-    where there is no key, may be cut at times so that every core has work.
+    where there is no key, may be cut at times so that every core has work. For streaming
+    ones: `emit`, "final", each row when the watermark has passed all that its windows reach,
+    or "arrival", at once; `late`, "count" or "side", with which late rows come out too,
+    marked in a column `late`; `shards` and `cache`, see sash.spark.streaming.
 
     >>> import pyarrow as pa, sash
     >>> from sash import functions as sf

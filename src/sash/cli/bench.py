@@ -36,6 +36,10 @@ SUITES: dict[str, tuple[str, str]] = {
         "spark_batch --experiment one many",
         "spark_batch --experiment one --rows 20000 --slow-rows 5000 --window 100 --repeat 1",
     ),
+    "streaming": (
+        "streaming",
+        "streaming --experiment rows --rows 2000 --repeat 1",
+    ),
 }
 """By name: the module of benchmarks/ with its arguments, at full size and small."""
 

@@ -33,6 +33,12 @@ class Outcome:
     plan: str = ""
     batches: list[dict[str, Any]] = field(default_factory=list)  # of a stream, as Spark reports
 
+    @property
+    def late(self) -> int:
+        """How many rows of a stream came after the watermark had passed them."""
+        figures = [f for b in self.batches for f in b.get("observedMetrics", {}).values()]
+        return sum(int(f.get("rows_late") or 0) for f in figures)
+
 
 def start(pipeline: Pipeline) -> SparkSession:
     """A Spark session with the file's settings, silent but for what ends the command."""
