@@ -176,9 +176,13 @@ class Paged:
     # What a window asks for between steps
 
     def reserve(self, at: Any, more: int) -> None:
-        """Make room for `more` insertions: larger tails, or pages that leave them."""
+        """Make room for `more` insertions: larger tails, or pages that leave them.
+
+        With pages the oldest nodes may leave a tail: then they are in the head.
+        """
         if at.e + more <= self._roomy:
             return
+        found: dict[Place, Any] = {}
         self._add_levels(at, (at.e - at.f + more).bit_length() + 2)
         if self._short(at, more):
             self.pass_by(at)
@@ -192,6 +196,8 @@ class Paged:
             self._note()
         rooms = ((s.young + s.tail_size - RECENT) << k for k, s in enumerate(self.levels))
         self._roomy = min(*rooms, at.f + (1 << (len(self.levels) - 2)) - 1)
+        if found:
+            self.reach(at, more)
 
     def reach(self, at: Any, evicts: int) -> None:
         """Have the oldest nodes here, as far as `evicts` evictions read them: one trip."""
@@ -227,6 +233,9 @@ class Paged:
         self._spare.clear()
         self._seen.clear()
         self.problem = None
+        part = self.columns["part"]
+        if len(part) > self._first_spare + SPARE:  # a check read all there is
+            part.array = part.array[: self._first_spare + SPARE].copy()
 
     def pass_by(self, at: Any) -> None:
         """Let tails begin where the window does, if no page of theirs is needed any more."""

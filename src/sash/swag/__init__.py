@@ -16,6 +16,7 @@ from sash.swag.subtract_on_evict import SubtractOnEvict
 from sash.swag.two_stacks import TwoStacks
 from sash.swag.two_stacks_lite import TwoStacksLite
 from sash.swag.window import Window
+from sash.swag.windows import Windows
 
 __all__ = [
     "ALGORITHMS",
@@ -34,5 +35,6 @@ __all__ = [
     "TwoStacks",
     "TwoStacksLite",
     "Window",
+    "Windows",
     "restore",
 ]

@@ -248,7 +248,7 @@ class AMTA(MTA):
     def _levels(self) -> Any:
         return Levels(Store, self._layout, self._monoid.identity, self._places, extent)
 
-    def check(self) -> None:
+    def _check(self) -> None:
         at = self._at
         self._require(self._room.cap >= len(self), "there is room")
         if len(self) == 0:

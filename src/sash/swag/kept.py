@@ -56,6 +56,12 @@ class Kept:
         self.base = 0  # the offset of item 0
         self.piece = self.most = 1
 
+    def begin_anew(self) -> None:
+        """The window, which is empty, counts its items from 0 again, maybe with another type."""
+        if hasattr(self._window, "_at"):
+            self.base += self._window._at.e
+            self.ledger.wipe()
+
     def new_room(self) -> Paged:
         """Room for an empty window."""
         window, (page, buffer, cache) = self._window, self._sizes
@@ -90,6 +96,10 @@ class Kept:
     def next_commit(self) -> Any:
         at = self._window._at
         return self.ledger.commit(self._window._room.take(at), at)
+
+    def ending(self) -> Any:
+        """A commit that leaves nothing in the store; the window here is empty."""
+        return self.ledger.ending()
 
     def _state(self, at: Any) -> tuple[bytes, list[Any]]:
         window = self._window

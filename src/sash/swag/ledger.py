@@ -42,7 +42,9 @@ _threads: WeakKeyDictionary[Store, ThreadPoolExecutor] = WeakKeyDictionary()
 
 def thread_of(store: Store) -> ThreadPoolExecutor:
     """The thread that writes to a store, for all its windows."""
-    root = store.store if isinstance(store, Space) else store
+    root = store
+    while isinstance(root, Space):
+        root = root.store
     if root not in _threads:
         _threads[root] = ThreadPoolExecutor(1, "sash-store")
     return _threads[root]
@@ -52,7 +54,7 @@ def thread_of(store: Store) -> ThreadPoolExecutor:
 class Commit:
     """What one window puts and deletes at once."""
 
-    header: bytes
+    header: bytes  # empty where nothing is left of the window
     tails: bytes | None = None
     pages: dict[Place, Any] = field(default_factory=dict)
     deletes: list[Range] = field(default_factory=list)
@@ -61,7 +63,7 @@ class Commit:
         records = [(numbers(*place), encode(values)) for place, values in self.pages.items()]
         if self.tails is not None:
             records.append((TAILS, self.tails))
-        return [*records, (HEADER, self.header)]
+        return [*records, (HEADER, self.header)] if self.header else records
 
 
 class Flight:
@@ -96,7 +98,7 @@ class Flight:
                 raise
             self._put()
         for ledger, commit in self.parts:
-            ledger.known, ledger.flight = commit.header, None
+            ledger.known, ledger.flight = commit.header or None, None
 
     def _put(self) -> None:
         puts, deletes, expect = [], [], {}
@@ -110,7 +112,7 @@ class Flight:
         try:
             store.commit(puts, deletes, expect)
         except StoreConflict:  # unless an earlier try got through, whose answer was lost
-            headers = [commit.header for _, commit in self.parts]
+            headers = [commit.header or None for _, commit in self.parts]
             if store.get_many(list(expect)) != headers:
                 raise
 
@@ -183,7 +185,7 @@ class Ledger:
         if self.autocommit and self._ahead >= SHARE * self._size:
             Flight([(self, self.commit(found, at))]).start()
         else:
-            Flight([(self, self._stamped(Commit(b"", pages=found)))]).start()
+            Flight([(self, self.stamped(Commit(b"", pages=found)))]).start()
 
     def commit(self, found: dict[Place, Any], at: Any) -> Commit:
         """A commit of the window as it is; `found` are pages that just left the tails."""
@@ -197,9 +199,15 @@ class Ledger:
                 self._gone[level] = first
         blob = pickle.dumps([(young, bytes(run)) for young, run in tails])
         self._ahead, self._size = 0, len(blob)
-        return self._stamped(Commit(b"", blob, found, deletes))
+        return self.stamped(Commit(b"", blob, found, deletes))
 
-    def _stamped(self, commit: Commit) -> Commit:
+    def ending(self) -> Commit:
+        """A commit after which nothing of the window is there."""
+        self.prepare()
+        self.body, self._gone, self._stale = b"", {}, []
+        return Commit(b"", deletes=[(b"", None)])
+
+    def stamped(self, commit: Commit) -> Commit:
         """With a header of its own; what is stale goes with the first."""
         self._number += 1
         commit.header = _STAMP.pack(self._number, self._owner) + self.body

@@ -199,7 +199,7 @@ class LogMTA(MTA):
         identity = self._monoid.identity
         return Levels(Store, self._layout, identity, self._places, extent, spare=2)
 
-    def check(self) -> None:
+    def _check(self) -> None:
         at, q = self._at, self._q
         at_node = self._plain(node)
         self._require(self._room.cap >= 2 * len(self), "there is room")

@@ -94,6 +94,8 @@ class MTA(InOrder):
             self._kept.open()
 
     def _adopt(self, monoid: Monoid, inputs: Any) -> None:
+        if self._kept is not None:
+            self._kept.begin_anew()
         super()._adopt(monoid, inputs)
         if self.policy is not None:
             insert = type(self).enforced
@@ -156,6 +158,8 @@ class MTA(InOrder):
             super().insert_many(xs)
             return
 
+        len(self)  # refuses a window that was left half changed
+
         def insert(piece: Any, _: slice) -> None:
             super(MTA, self).insert_many(piece)
             self._room.release(self._at)
@@ -170,6 +174,8 @@ class MTA(InOrder):
         if size is None and self.policy is None:
             raise ValueError("slide needs a size, or a window with a policy")
         most = FOREVER if size is None else size
+        if self._kept is not None and 0 < most < len(self):
+            self.evict_many(len(self) - most)
         answers: list[Any] = []
 
         def slide(piece: Any, where: slice) -> None:
@@ -206,7 +212,8 @@ class MTA(InOrder):
             try:
                 run(tuple(c[where] for c in xs) if is_table else xs[where], where)
             except paged.TooFar:
-                assert self._kept is not None
+                if self._kept is None or length == 1:
+                    raise
                 self._kept.piece = max(1, length // 8)
                 continue
             start = where.stop
@@ -241,6 +248,24 @@ class MTA(InOrder):
         if kept.ledger.autocommit:
             self.commit()
         kept.close()
+
+    def check(self) -> None:
+        try:
+            self._check()
+        finally:
+            if self._kept is not None:  # it read all that is in the store
+                self._room.forget()
+
+    def _check(self) -> None:
+        raise NotImplementedError
+
+    def _leave(self, name: str) -> None:
+        """Refuse to be used from now on: another object will have this window."""
+
+        def refuse(*_: Any) -> Any:
+            raise RuntimeError(f"this window made room for others: ask for {name} again")
+
+        self._insert = self._evict = self._query = self._size = refuse
 
     def _over_a_store(self, what: str) -> Kept:
         if self._kept is None:
