@@ -160,5 +160,5 @@ def differing(found: pa.Table, expected: pa.Table, by: list[str]) -> dict[str, l
 
 def same(a: Any, b: Any) -> bool:
     if isinstance(a, float) and isinstance(b, float):
-        return math.isnan(a) and math.isnan(b) or math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
+        return (math.isnan(a) and math.isnan(b)) or math.isclose(a, b, rel_tol=1e-9, abs_tol=1e-9)
     return bool(a == b)

@@ -17,7 +17,7 @@ from tests.spark import streams
 from tests.spark.native import settings
 from tests.spark.streams import AFFINE, WORDS
 
-DELAY = 10  # seconds of the watermark; rows are late by up to 30
+DELAY = 10  # seconds of the watermark
 
 
 def all_frames(data: Any, by: Any = "k", **options: Any) -> Any:
@@ -85,7 +85,7 @@ def test_every_frame(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_windows_by_time_alone(spark: SparkSession, tmp_path: Path) -> None:
     """Several keys, no local copies of pages; late rows are those that Spark holds late."""
-    table = streams.rows(np.random.default_rng(2), 400)
+    table = streams.rows(np.random.default_rng(2), 400, disorder=120)
     files = [*streams.cut(table, 5), streams.last()]
     late = streams.late(files, DELAY)
     streams.write(tmp_path / "in", files)
@@ -101,8 +101,8 @@ def test_windows_by_time_alone(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_windows_every_slide(spark: SparkSession, tmp_path: Path) -> None:
-    table = streams.rows(np.random.default_rng(3), 400)
-    files = [*streams.cut(table, 3), streams.last()]
+    table = streams.rows(np.random.default_rng(3), 400, disorder=120)
+    files = [*streams.cut(table, 5), streams.last()]
     late = streams.late(files, DELAY)
     streams.write(tmp_path / "in", files)
     streams.run(slides(streams.source(spark, tmp_path / "in"), late="side", shards=2), tmp_path)
@@ -119,7 +119,7 @@ def test_windows_every_slide(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_at_once_as_known(spark: SparkSession, tmp_path: Path) -> None:
     """emit="arrival": each row in its own micro-batch, over no key."""
-    table = streams.rows(np.random.default_rng(4), 300)
+    table = streams.rows(np.random.default_rng(4), 300, disorder=120)
     files = streams.cut(table, 4)
     late = streams.late(files, DELAY)
     streams.write(tmp_path / "in", files)
