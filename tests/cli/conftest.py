@@ -1,5 +1,6 @@
 """One Spark, and a small pipeline that works, to be broken in one place at a time."""
 
+import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -10,6 +11,8 @@ from pyarrow import csv, parquet
 
 import sash.spark
 from sash.cli.run import SETTINGS
+
+SASH = [sys.executable, "-c", "import sys; from sash.cli import main; sys.exit(main())"]
 
 GOOD = """\
 time = "ts"

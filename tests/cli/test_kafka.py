@@ -64,6 +64,7 @@ def test_a_batch(broker: Broker, changed: Change, spark: Any) -> None:
     assert found["n"].to_pylist()[-1] == 31  # every other minute of an hour, both ends in
 
 
+@pytest.mark.slow
 def test_a_stream_goes_on_where_it_was(broker: Broker, changed: Change, spark: Any) -> None:
     """Rows that come between two runs are read once; what was given out equals the batch."""
     broker.send("stream", payments(0, 200))

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,9 +15,9 @@ import sash
 from sash import functions as sf
 from sash.cli import pipeline, run, sinks
 from sash.cli.errors import EndError
+from tests.cli.conftest import SASH
 
 Change = Callable[..., Path]
-SASH = [sys.executable, "-c", "import sys; from sash.cli import main; sys.exit(main())"]
 
 
 def ran(file: Path, spark: Any) -> run.Outcome:
@@ -170,6 +169,7 @@ def test_a_monoid_that_fails_in_a_worker(changed: Change, spark: Any) -> None:
     assert "invalid literal for int() with base 10: 'no amount is good'" in ends(file, spark)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [["explain"], ["run"]])
 def test_the_commands_as_a_person_runs_them(command: list[str], home: Path) -> None:
     arguments = [*SASH, *command, "good.toml"]
@@ -184,6 +184,7 @@ def test_the_commands_as_a_person_runs_them(command: list[str], home: Path) -> N
         assert "fifty, user 0" in (home / "page.html").read_text()
 
 
+@pytest.mark.slow
 def test_interrupted(home: Path) -> None:
     """Ctrl-C while answers are computed: status 130, and nothing where they would be."""
     slow = "import time\n\n\ndef slow(x):\n    time.sleep(0.2)\n    return x, x\n\n\n"

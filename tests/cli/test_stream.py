@@ -1,6 +1,9 @@
 """`sash run --stream`: the same file as a stream gives the batch's rows, each once."""
 
 import os
+import signal
+import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,9 +11,9 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
-from sash.cli import main, pipeline, run
+from sash.cli import main, pipeline, run, sinks
 from sash.cli.errors import EndError
-from tests.cli.conftest import rows
+from tests.cli.conftest import SASH, rows
 
 Change = Callable[..., Path]
 
@@ -43,6 +46,45 @@ def test_a_stream_gives_the_batch_s_rows(changed: Change, home: Path, spark: Any
     assert found.column_names == wanted.column_names
     for name in found.column_names:
         assert found[name].to_pylist() == wanted[name].to_pylist(), name
+
+
+def test_what_was_not_committed_is_swept(tmp_path: Path, changed: Change) -> None:
+    """A part that the log does not have, as a run that is killed leaves it, goes."""
+    out = changed().parent / "out"
+    (out / "_spark_metadata").mkdir(parents=True)
+    entry = '{"path":"file:///x/out/part-0-a%20b.parquet","action":"add"}'
+    (out / "_spark_metadata" / "0").write_text(f"v1\n{entry}\n")
+    for name in ("part-0-a b.parquet", "part-1-lost.parquet", "mine.txt"):
+        (out / name).write_text("x")
+    sinks.sweep(pipeline.load(changed()).sink)
+    assert {p.name for p in out.iterdir()} == {"_spark_metadata", "part-0-a b.parquet", "mine.txt"}
+
+
+@pytest.mark.slow
+def test_interrupted_goes_on(changed: Change, home: Path) -> None:
+    """Ctrl-C in a stream that would go on for ever; the same command goes on from there."""
+    in_files(home / "rows", 3)
+    more = '\n[stream]\nfiles_per_batch = 1\ntrigger = "1 second"\n\n[spark]'
+    file = changed(("rows.parquet", "rows"), ("\n[spark]", more))
+    process = subprocess.Popen(
+        [*SASH, "run", "--stream", file.name], cwd=home, stderr=subprocess.PIPE, text=True
+    )
+    until = time.monotonic() + 200
+    while time.monotonic() < until and not (home / "out.checkpoint" / "commits" / "0").exists():
+        time.sleep(0.2)
+        assert process.poll() is None, process.stderr and process.stderr.read()
+    os.kill(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=100)
+    assert process.returncode == 130
+    assert "goes on from there" in said.rstrip().splitlines()[-1]
+    file.write_text(file.read_text().replace('trigger = "1 second"\n', ""))
+    done = subprocess.run(
+        [*SASH, "run", "--stream", file.name], cwd=home, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    found = parquet.read_table(home / "out")
+    assert 280 <= len(found) < 300
+    assert len(set(found["ts"].to_pylist())) == len(found), "each row once"
 
 
 def test_no_watermark(changed: Change, capsys: pytest.CaptureFixture[str]) -> None:

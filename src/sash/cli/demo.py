@@ -100,6 +100,7 @@ def lower(run):
 streak = Monoid("streak", (0, 0, 0, 0), lift, combine, lower)
 '''
 
+FILES = 6  # a stream's batches
 KEY = ["origin", "carrier", "scheduled"]
 RANGE = "PARTITION BY origin, carrier ORDER BY scheduled RANGE BETWEEN INTERVAL '{}' DAY PRECEDING AND CURRENT ROW"  # noqa: E501
 ROWS = "PARTITION BY origin, carrier ORDER BY scheduled ROWS BETWEEN 49 PRECEDING AND CURRENT ROW"
@@ -153,7 +154,7 @@ def prepare(out: Path, rows: int | None) -> Pipeline:
         table = table if rows is None else table.slice(0, rows)
         for old in ("flights", "features", "stream", "stream.checkpoint", "report.html"):
             sinks.remove(out / old)
-        flights.write(table, out / "flights")
+        flights.write(table, out / "flights", FILES if rows is None else 2)
         (out / "flights_monoids.py").write_text(MONOID)
         (out / "flights.toml").write_text(PIPELINE)
         reading.note = f"{len(table):,}"

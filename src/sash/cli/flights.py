@@ -21,7 +21,6 @@ from pyarrow import csv, parquet
 from sash.cli.errors import EndError
 
 COLUMNS = ("origin", "carrier", "flight", "tailnum", "dest", "distance")
-FILES = 6
 
 
 def flights() -> pa.Table:
@@ -66,7 +65,7 @@ def _apart(table: pa.Table) -> pa.Array:
     return pa.array(apart, pa.int64()).cast(pa.timestamp("us", "UTC"))
 
 
-def write(table: pa.Table, folder: Path, files: int = FILES) -> None:
+def write(table: pa.Table, folder: Path, files: int) -> None:
     """The rows as files, in order of departure: a stream reads one after the other."""
     folder.mkdir(parents=True)
     cuts = np.linspace(0, len(table), files + 1).astype(int)

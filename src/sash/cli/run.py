@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 import sash
 from sash.cli import sinks, sources
-from sash.cli.errors import EndError, one_line
+from sash.cli.errors import INTERRUPTED, EndError, one_line
 from sash.cli.pipeline import Pipeline, Setting
 from sash.cli.progress import Stage, stage, watched
 from sash.cli.spark_types import DataFrame, SparkSession, StreamingQuery
@@ -98,7 +98,11 @@ def answers(pipeline: Pipeline, rows: DataFrame) -> DataFrame:
 
 def explain(pipeline: Pipeline, spark: SparkSession) -> str:
     """The plan in words, from the source to the sink; no row is read but for its schema."""
-    rows = sources.rows(pipeline, spark)
+    return planned(pipeline, sources.rows(pipeline, spark))
+
+
+def planned(pipeline: Pipeline, rows: DataFrame) -> str:
+    """The plan for rows that are there."""
     try:
         plan = windowed(pipeline, rows).explain(**pipeline.aggregations)
     except (KeyError, TypeError, ValueError) as problem:
@@ -130,7 +134,7 @@ def batch(pipeline: Pipeline, spark: SparkSession) -> Outcome:
     with stage("checking the source"):
         rows = sources.rows(pipeline, spark)
         found = answers(pipeline, rows)
-        plan = explain(pipeline, spark)
+        plan = planned(pipeline, rows)
         if _asked(rows.isEmpty):
             raise EndError(f"{pipeline.source}: the source is empty: no rows, nothing is written")
     begun = time.monotonic()
@@ -189,19 +193,32 @@ def stream(pipeline: Pipeline, spark: SparkSession, seconds: float | None = None
         found = answers(pipeline, rows)
     begun = time.monotonic()
     with stage("streaming") as running:
-        query = _asked(lambda: _started(pipeline, found, seconds))
+        query = _asked(lambda: _started(pipeline, found))
         try:
             batches = _followed(query, running, seconds)
+        except KeyboardInterrupt:
+            raise EndError(
+                "interrupted; what was given out is whole, and the same command goes on from there",
+                INTERRUPTED,
+            ) from None
         finally:
-            query.stop()
+            _stop(query)
+            sinks.sweep(pipeline.sink)
     outcome = Outcome(0, time.monotonic() - begun, batches=batches)
     if pipeline.sink.path is not None and any(pipeline.sink.path.glob("*")):
         outcome.rows = spark.read.format(pipeline.sink.format).load(str(pipeline.sink.path)).count()
     return outcome
 
 
-def _started(pipeline: Pipeline, found: DataFrame, seconds: float | None) -> StreamingQuery:
+def _stop(query: StreamingQuery) -> None:
+    """Stop a query, whatever state it is in; what it failed of has been said."""
+    with suppress(Exception):
+        query.stop()
+
+
+def _started(pipeline: Pipeline, found: DataFrame) -> StreamingQuery:
     sink = pipeline.sink
+    sinks.sweep(sink)  # of a run that was killed
     if sink.replace and sink.path is not None:
         sinks.remove(sink.path)
         sinks.remove(place_of_checkpoint(pipeline) or sink.path)

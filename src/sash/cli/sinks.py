@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.parse import unquote
 
 from sash.cli.errors import EndError
 from sash.cli.pipeline import Sink
@@ -63,6 +65,21 @@ def replacing(place: Path) -> Iterator[Path]:
         remove(old)
     finally:
         remove(unfinished)
+
+
+def sweep(sink: Sink) -> None:
+    """Remove what a stream wrote and did not commit: Spark's readers skip it, others do not."""
+    log = None if sink.path is None else sink.path / "_spark_metadata"
+    if log is None or not log.is_dir():
+        return
+    committed = set()
+    for file in log.iterdir():
+        if not file.name.startswith("."):
+            entries = file.read_text().splitlines()[1:]  # the first is the format's version
+            committed |= {unquote(json.loads(e)["path"]).rpartition("/")[2] for e in entries}
+    for part in log.parent.glob("part-*"):
+        if part.name not in committed:
+            part.unlink()
 
 
 def remove(place: Path) -> None:
