@@ -1,0 +1,63 @@
+"""The demo's page in a real browser: no error, and the numbers that its rows have.
+
+The answers are computed in process, which is the same definition, so no Spark is needed.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyarrow import parquet
+
+import sash
+from sash.cli import demo, demo_report, run
+from tests.report.test_browser import browser, opened
+
+__all__ = ["browser"]  # the fixture
+
+
+def findings(out: Path, rows: int | None) -> tuple[demo.Findings, Any]:
+    pipeline = demo.prepare(out, rows)
+    table = parquet.read_table(out / "flights")
+    windowed = sash.windowed(table, by=list(pipeline.keys), time=pipeline.time)
+    answers = windowed.agg(**pipeline.aggregations)
+    plan = windowed.explain(**pipeline.aggregations)
+    batches = [
+        {"batchId": i, "numInputRows": 1000, "durationMs": {"triggerExecution": 500 + 100 * i}}
+        for i in range(4)
+    ]
+    stream = run.Outcome(len(answers) - 100, 4.25, batches=batches)
+    found = demo.Findings(
+        table, answers, run.Outcome(len(answers), 1.5, plan), 2.5, dict.fromkeys(demo.NATIVE, 0)
+    )
+    found.stream, found.stream_wrong = stream, dict.fromkeys(pipeline.aggregations, 0)
+    return found, pipeline
+
+
+@pytest.mark.parametrize("width", [1200, 360])
+def test_no_error_and_the_numbers(browser: Any, tmp_path: Path, width: int) -> None:
+    found, pipeline = findings(tmp_path / "demo", 4000)
+    place = demo_report.page(found, pipeline).write(tmp_path / "report.html")
+    page, wrong = opened(browser, place, width)
+    seen = page.inner_text("body")
+    largest = max(found.answers["n_day"].to_pylist())
+    for text in (
+        "4,000 flights out of New York",
+        "2.5 s",
+        "4.25 s",
+        "100 rows wait for the watermark",
+        f"{largest:,} at most",
+        "Newark (EWR), airline",
+        "Longest run of late departures",
+        "TwoStacksLite",
+        "0 differ",
+    ):
+        assert text in seen, text
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, "it scrolls sideways"
+    assert wrong == []
+    page.close()
+
+
+def test_it_is_small_enough_to_send(tmp_path: Path) -> None:
+    found, pipeline = findings(tmp_path / "demo", 4000)
+    assert len(demo_report.page(found, pipeline).html()) < 600_000
