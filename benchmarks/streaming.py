@@ -91,7 +91,7 @@ def every(spark: SparkSession, options: argparse.Namespace, folder: Path) -> Ite
     for keys in (100, 10_000):
         data = folder / f"every-{keys}"
         files(data, 8, options.every_rows, keys, 60)
-        files(folder / f"native-{keys}", 4, options.native_rows, keys, 60)
+        files(folder / f"native-{keys}", 3, options.native_rows, keys, 60)
         sizes = {"1 hour by 10 s": ("1 hour", "10 seconds"), "1 day by 1 s": ("1 day", "1 second")}
         row: Row = {"keys": keys}
         for name, (size, slide) in sizes.items():
@@ -115,7 +115,7 @@ def rows(spark: SparkSession, options: argparse.Namespace, folder: Path) -> Iter
     ours = sash.windowed(stream(spark, data), "k", time="ts").agg(hi=sf.max("x").over("1 hour"))
     theirs = passed(stream(spark, data))
     yours = {"sash": ours, "pass-through": theirs}
-    found: Row = {name: 0.0 for name in yours}
+    found: Row = dict.fromkeys(yours, 0.0)
     for _ in range(options.repeat):
         for name, df in yours.items():
             found[name] = max(found[name], rate(run(df, folder), 3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -137,3 +138,12 @@ def test_an_error_in_a_users_function_shows_its_own_line() -> None:
     with pytest.raises(TypeError) as caught:
         sash.windowed(table, time="t").agg(y=sf.apply(monoid, "x").over(sash.rows(2)))
     assert any("no such field" in str(line) for line in caught.traceback)
+
+
+def test_decimals_of_38_digits_are_summed_exactly() -> None:
+    digits = "1234567890123456789012345678901234"  # Python's own arithmetic keeps 28
+    big, less, more = (Decimal(text) for text in (f"{digits}5", f"-{digits}5", f"{digits}6"))
+    column = pa.array([big, Decimal(1), less], pa.decimal128(38, 0))
+    table = pa.table({"t": [1, 2, 3], "x": column})
+    found = sash.windowed(table, time="t").agg(s=sf.sum("x").over(sash.rows(3)))
+    assert found.column("s").to_pylist() == [big, more, 1]

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sash.engine.definition import Query, output_schema
 from sash.engine.pages import StateError
-from sash.engine.reach import Reach, kept_by_content, reach_of
+from sash.engine.reach import Reach, reach_of, reach_of_frame
 from sash.windows.frames import Delta, Frame, Policy
 
 LATE = "late"
@@ -35,7 +35,7 @@ class Live:
 
     `emit`: "final", each row once the watermark has passed all that its windows reach;
     "arrival", at once. `slack`: rows beyond twice the needed ones that may be kept where
-    time alone does not say what is needed.
+    time alone does not say what is needed. `shards`: into how many groups keys are hashed.
     """
 
     query: Query
@@ -43,6 +43,7 @@ class Live:
     answers: dict[str, pa.DataType]
     emit: str = "final"
     slack: int = 1 << 17
+    shards: int = 1
 
     @cached_property
     def _reach(self) -> Reach:
@@ -51,7 +52,8 @@ class Live:
     @property
     def behind(self) -> float:
         """How long before a row its windows begin, in steps of the time column."""
-        return math.inf if self._reach.behind is None else self._reach.behind
+        found = self._reach.behind
+        return math.inf if found is None or not self._reach.by_time else found
 
     @property
     def ahead(self) -> float:
@@ -121,12 +123,15 @@ class Live:
             "columns": {name: str(self.schema.field(name).type) for name in self.needed},
             "other columns": {name: str(self.schema.field(name).type) for name in self.rest},
             "emit": self.emit,
+            "shards": self.shards,
             "every": None if every is None else str(every),
             "behind": None if math.isinf(self.behind) else self.behind,
             "ahead": self.ahead,
             "rows ahead": self.rows_ahead,
             "aggregations": frames,
-            "not by time": sorted({str(f) for f in self._frames() if kept_by_content(f)}),
+            "not by time": sorted(
+                {str(f) for f in self._frames() if not reach_of_frame(f, None).by_time}
+            ),
         }
 
     def accept(self, known: dict[str, Any]) -> dict[str, Any]:
@@ -152,6 +157,11 @@ class Live:
 
 
 def _changed(what: str, old: Any, new: Any) -> str:
+    if what == "shards":
+        return (
+            f"the stream was started with {old} shards, now there are {new}, so keys would be "
+            f"elsewhere: give windowed(…, shards={old}), or start from a new checkpoint"
+        )
     return (
         f"the stream was started with another definition: {what}: {old!r} then, {new!r} now. Go "
         "on with the old one, or start from a new checkpoint"

@@ -1,8 +1,10 @@
-"""Reach: how far a query's windows reach from a row, which says what must be kept and awaited."""
+"""Reach: how far windows reach from a row, which says what has to be kept, awaited or copied."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -13,53 +15,54 @@ from sash.windows.frames import Frame, Range, Rows, Sliding
 
 @dataclass(frozen=True)
 class Reach:
-    """How far windows reach from a row's time, in the time column's steps, and in rows.
+    """How far windows reach from a row: in the time column's steps, and in rows.
 
-    `behind` is None where time alone does not say what a later row can reach: frames by
-    rows, sessions and the like. `ahead` and `rows_ahead` are None without a bound.
+    None: without a bound, or, for `behind`, one that the rows' values decide.
     """
 
-    behind: float | None
-    ahead: float | None
-    rows_ahead: int | None
+    behind: float | None = 0
+    ahead: float | None = 0
+    rows_behind: int | None = 0
+    rows_ahead: int | None = 0
+
+    @property
+    def by_time(self) -> bool:
+        """Whether time alone says what a row reaches before it."""
+        return self.behind is not None and self.rows_behind == 0
 
 
 def reach_of(query: Query, schema: pa.Schema) -> Reach:
     """How far all of a query's windows reach."""
     unit = unit_of(schema.field(query.time).type)
     if query.every is not None:
-        return Reach(steps_of(query.every.size, unit), 0, 0)
+        return reach_of_frame(query.every, unit)
     frames = [a.frame for a in query.aggregations.values() if a.frame is not None]
-    behind = [_behind(frame, unit) for frame in frames]
-    ahead = [_ahead(frame, unit) for frame in frames]
-    rows_ahead = [_rows_ahead(frame) for frame in frames]
+    each = [reach_of_frame(frame, unit) for frame in frames]
     return Reach(
-        None if None in behind else max((b for b in behind if b is not None), default=0),
-        None if None in ahead else max((b for b in ahead if b is not None), default=0),
-        None if None in rows_ahead else max((b for b in rows_ahead if b is not None), default=0),
+        _furthest(r.behind for r in each),
+        _furthest(r.ahead for r in each),
+        _furthest(r.rows_behind for r in each),
+        _furthest(r.rows_ahead for r in each),
     )
 
 
-def _behind(frame: Frame, unit: int | None) -> float | None:
-    if isinstance(frame, Range) and frame.preceding is not None:
-        return max(0, steps_of(frame.preceding, unit))
+def reach_of_frame(frame: Frame, unit: int | None) -> Reach:
+    """How far one frame reaches, in steps of `unit` nanoseconds."""
+    if isinstance(frame, Range):
+        behind, ahead = (
+            None if bound is None else max(0, steps_of(bound, unit))
+            for bound in (frame.preceding, frame.following)
+        )
+        return Reach(behind, ahead)
+    if isinstance(frame, Rows):
+        rows = (None if n is None else max(0, n) for n in (frame.preceding, frame.following))
+        return Reach(0, 0, *rows)
     if isinstance(frame, Sliding):
-        return steps_of(frame.size, unit)
-    return None
+        return Reach(steps_of(frame.size, unit))
+    return Reach(None)
 
 
-def _ahead(frame: Frame, unit: int | None) -> float | None:
-    if not isinstance(frame, Range):
-        return 0
-    return None if frame.following is None else max(0, steps_of(frame.following, unit))
-
-
-def _rows_ahead(frame: Frame) -> int | None:
-    if not isinstance(frame, Rows):
-        return 0
-    return None if frame.following is None else max(0, frame.following)
-
-
-def kept_by_content(frame: Frame) -> bool:
-    """Whether time alone does not say what a later row can reach."""
-    return _behind(frame, None) is None
+def _furthest(bounds: Iterable[Any]) -> Any:
+    found = list(bounds)
+    known = [b for b in found if b is not None]
+    return max(known) if len(known) == len(found) else None

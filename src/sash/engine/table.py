@@ -12,10 +12,9 @@ import pyarrow as pa
 
 from sash.engine import stream
 from sash.engine.columns import changes, numbers, one_array
-from sash.engine.definition import Query, output_schema, unit_of
-from sash.engine.frames import steps_of
+from sash.engine.definition import Query, output_schema
+from sash.engine.reach import reach_of
 from sash.engine.stream import BLOCK
-from sash.windows.frames import Range, Rows
 
 WORTH_A_THREAD = 1 << 18
 """Rows from which on a further thread is worth its start."""
@@ -118,8 +117,8 @@ def split(query: Query, table: pa.Table, parts: int) -> list[Part]:
     keys = [one_array(table.column(name)) for name in query.by]
     begins = np.append(0, 1 + np.flatnonzero(changes(keys))) if keys else np.zeros(1, np.int64)
     cuts = [n * k // parts for k in range(1, parts)]
-    reach = reach_of(query, table)
-    if reach is None:  # only where a key begins
+    near = around(query, table)
+    if near is None:  # only where a key begins
         cuts = sorted({int(begins[np.searchsorted(begins, c, "right") - 1]) for c in cuts} - {0})
         return [Part(b, b, e, e) for b, e in itertools.pairwise([0, *cuts, n])]
     ends = np.append(begins[1:], n)
@@ -127,13 +126,13 @@ def split(query: Query, table: pa.Table, parts: int) -> list[Part]:
     for begin, end in itertools.pairwise([0, *cuts, n]):
         key_first = int(begins[np.searchsorted(begins, begin, "right") - 1])
         key_end = int(ends[np.searchsorted(begins, end - 1, "right") - 1])
-        found.append(Part(reach.before(begin, key_first), begin, end, reach.after(end, key_end)))
+        found.append(Part(near.before(begin, key_first), begin, end, near.after(end, key_end)))
     return found
 
 
 @dataclass(frozen=True)
-class Reach:
-    """How far the windows of rows reach: by time and by count."""
+class Around:
+    """Finds the rows around others that windows reach."""
 
     times: np.ndarray
     behind: float
@@ -154,26 +153,14 @@ class Reach:
         return min(key_end, max(by_time, row + self.rows_ahead))
 
 
-def reach_of(query: Query, table: pa.Table) -> Reach | None:
-    """How far all of a query's windows reach; None where one may reach without end."""
-    frames = [a.frame for a in query.aggregations.values()]
-    if query.every is not None or not all(isinstance(f, Rows | Range) for f in frames):
+def around(query: Query, table: pa.Table) -> Around | None:
+    """The rows around others in a sorted table; None where windows reach without a bound."""
+    found = reach_of(query, table.schema)
+    sizes = (found.behind, found.ahead, found.rows_behind, found.rows_ahead)
+    if query.every is not None or None in sizes:
         return None
-    by_rows = [f for f in frames if isinstance(f, Rows)]
-    by_time = [f for f in frames if isinstance(f, Range)]
-    bounds = [b for f in by_rows for b in (f.preceding, f.following)]
-    bounds += [b for f in by_time for b in (f.preceding, f.following)]  # type: ignore[misc]
-    if None in bounds:
-        return None
-    unit = unit_of(table.schema.field(query.time).type)
     times = numbers(one_array(table.column(query.time)))
-    return Reach(
-        -times if query.descending else times,
-        max((steps_of(f.preceding, unit) for f in by_time), default=0),
-        max((steps_of(f.following, unit) for f in by_time), default=0),
-        max((f.preceding or 0 for f in by_rows), default=0),
-        max((f.following or 0 for f in by_rows), default=0),
-    )
+    return Around(-times if query.descending else times, *sizes)  # type: ignore[arg-type]
 
 
 def run(query: Query, table: pa.Table, part: Part) -> pa.Table:

@@ -6,6 +6,7 @@ rows (`answer`), and forgets what no window can reach any more (`forget`).
 
 from __future__ import annotations
 
+from decimal import localcontext
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sash.engine.bounds import Bounds
-from sash.engine.columns import answers_as, filled, number_type, numbers, objects
+from sash.engine.columns import EXACT, answers_as, filled, number_type, numbers, objects
 from sash.engine.definition import Aggregation
 from sash.engine.multiset import Distinct, Percentile
 from sash.engine.policies import ByPolicy
@@ -178,7 +179,8 @@ class Combiner:
         return part
 
     def _answer_objects(self, bounds: Bounds) -> pa.Array:
-        values, _ = self._window.follow(self._items, self._base, *bounds[:3])
+        with localcontext(EXACT):  # Python's own rounds decimals to 28 digits
+            values, _ = self._window.follow(self._items, self._base, *bounds[:3])
         done = self._window.reached
         del self._items[: max(0, done - self._base)]
         self._base = max(self._base, done)

@@ -10,7 +10,6 @@ at most, and the rows that are in two are at most one in WIDE.
 
 from __future__ import annotations
 
-import math
 import re
 from dataclasses import dataclass
 from datetime import timedelta
@@ -21,9 +20,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from sash.engine.definition import Query, unit_of
+from sash.engine.reach import reach_of_frame
 from sash.spark.names import quoted
-from sash.windows import Duration, Frame, Range, Sliding
-from sash.windows.frames import Bound, length
 
 PART, HOME = "__sash_part", "__sash_home"
 """Added columns: the range that a row is sent to, and whether it is the row's own."""
@@ -32,8 +30,9 @@ TICK, CUTS, FIRST, OWN = "__sash_tick", "__sash_cuts", "__sash_first", "__sash_o
 """Columns on the way: the time, where its key is cut, the first range it goes to, its own."""
 
 WIDE = 2
-WORTH_NO_KEY, WORTH_KEYS = 1 << 24, 1 << 28
-"""Bytes of input, as Spark estimates them, from which on it is worth to look for a split."""
+WORTH_NO_KEY, WORTH_KEYS = 1 << 24, 1 << 31
+"""Bytes of input, as Spark estimates them, from which on it is worth to look for a split; with
+keys that costs about a quarter of a light job, and most have no key that dominates."""
 
 SAMPLE, LEAST = 200_000, 100
 """Rows of a sample, about; and rows in it that a key must have to be cut."""
@@ -45,7 +44,7 @@ FURTHEST = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
-class Reach:
+class Span:
     """How far windows reach before and after a row, in steps of the time column."""
 
     before: int | float
@@ -60,7 +59,7 @@ class Reach:
 class Decision:
     """Whether a job may be split, into how many ranges of a key at most, and why."""
 
-    reach: Reach | None
+    reach: Span | None
     reason: str
     partitions: int = 1
     fraction: float = 1.0
@@ -72,7 +71,7 @@ def decide(
     """Whether to look for a split; `split` is what the user says, None if nothing."""
     if split is False:
         return Decision(None, "split=False")
-    reach = reach_of(query, schema)
+    reach = span_of(query, schema)
     if isinstance(reach, str):
         if split:
             raise ValueError(f"split=True, but {reach}")
@@ -98,7 +97,7 @@ def _not_worth(size: int | None, keyed: bool) -> str | None:
     return f"about {size / (1 << 20):.3g} MB are not worth it; split=True insists"
 
 
-def reach_of(query: Query, schema: pa.Schema) -> Reach | str:
+def span_of(query: Query, schema: pa.Schema) -> Span | str:
     """How far the windows reach, or why one can not be cut at a time."""
     if query.every is not None:
         return "with every, a window's rows are kept together"
@@ -106,27 +105,15 @@ def reach_of(query: Query, schema: pa.Schema) -> Reach | str:
     before: list[Any] = [0]
     after: list[Any] = [0]
     for out, a in query.aggregations.items():
-        found = _reach(a.frame, unit)
-        if found is None:
+        assert a.frame is not None
+        found = reach_of_frame(a.frame, unit)
+        if not found.by_time or found.ahead is None or found.rows_ahead:
             return f"{out}: {a.frame} can not be cut at a time"
-        before.append(found[0])
-        after.append(found[1])
+        before.append(found.behind)
+        after.append(found.ahead)
     if query.descending:
         before, after = after, before
-    return Reach(max(before), max(after))
-
-
-def _reach(frame: Frame | None, unit: int | None) -> tuple[Any, Any] | None:
-    if isinstance(frame, Range) and frame.preceding is not None and frame.following is not None:
-        return _steps(frame.preceding, unit), _steps(frame.following, unit)
-    if isinstance(frame, Sliding):
-        return _steps(frame.size, unit), 0
-    return None
-
-
-def _steps(bound: Bound, unit: int | None) -> int | float:
-    ns = length(bound)
-    return math.ceil(ns / unit) if isinstance(bound, Duration) and unit else ns
+    return Span(max(before), max(after))
 
 
 def estimated_size(df: DataFrame) -> int | None:
