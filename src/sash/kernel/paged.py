@@ -110,6 +110,7 @@ class Paged:
         self._spare: dict[Place, int] = {}
         self._first_spare = 0
         self._seen: dict[int, tuple[int, Any]] = {}
+        self._journal: list[tuple[int, Any]] = []
         self._roomy = self._reached = -1  # no level lacks anything up to e and f of these
         self._callback: Any = None
         self._addresses: tuple[Any, tuple[int, ...]] | None = None  # of the part that it is for
@@ -118,17 +119,34 @@ class Paged:
 
     # What steps take
 
-    def save(self) -> dict[str, Any]:
-        """What a step changes apart from nodes, for `undo`."""
-        others = ((n, c) for n, c in self.columns.items() if isinstance(c, Table) and n != "part")
-        return {name: column.array[:] if self.layout is None else column.array.copy()
-                for name, column in others}  # fmt: skip
+    def save(self, nodes: bool = False) -> dict[str, Any]:
+        """What a step changes, for `undo`; with `nodes`, those that were there before too.
+
+        Compiled code says nothing of the nodes it changes, so all that are here are copied,
+        if some are not here: only then it can fail. Plain Python keeps a journal of them.
+        """
+        self._journal = []
+        partly = any(s.read < s.young for s in self.levels)
+        tables = {n: c.array for n, c in self.columns.items() if isinstance(c, Table)}
+        if not (nodes and self.fixed and partly):
+            del tables["part"]
+        return {name: array.copy() for name, array in tables.items()}
 
     def undo(self, saved: dict[str, Any]) -> None:
         """Back to what `save` gave; nodes that were made since lie beyond the window's end."""
+        part = self.columns["part"]
+        for i, v in reversed(self._journal):
+            part[i] = v
         for name, array in saved.items():
             self.columns[name].array[:] = array
         self.forget()
+
+    def put(self, part: Any, i: int, v: Any) -> Any:
+        """The word `put` in plain Python, of an algorithm that changes nodes."""
+        if part is self.columns["part"]:
+            self._journal.append((i, part[i]))
+        part[i] = v
+        return v
 
     def memory(self) -> tuple[int, ...]:
         if self._callback is None:

@@ -7,7 +7,7 @@ A tail buffers two pages and a head caches two, 512 and 512 in the paper.
 
 from __future__ import annotations
 
-import functools
+import contextlib
 import json
 import struct
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from sash import stores
 from sash.kernel.layout import Layout
 from sash.kernel.paged import Paged
 from sash.kernel.rings import power_of_two
+from sash.monoids.monoid import Monoid
 from sash.swag import snapshot
 from sash.swag.ledger import Flight, Ledger
 
@@ -106,15 +107,11 @@ class Kept:
         inputs = None if window._inputs is None else [d.str for d in window._inputs]
         state = {
             "format": snapshot.FORMAT, "algorithm": type(window).__name__,
-            "monoid": self._monoid, "kept": VERSION, "policy": window._policy_digest,
+            "monoid": described(window.monoid), "kept": VERSION, "policy": window._policy_digest,
             "inputs": inputs, "page": window._room.page, "base": self.base, "at": snapshot.pack(at),
             "others": snapshot.pack(window._room.save().items()),
         }  # fmt: skip
         return json.dumps(state).encode(), window._room.tails(at)
-
-    @functools.cached_property
-    def _monoid(self) -> dict[str, Any]:
-        return snapshot.describe(self._window.monoid)
 
     def open(self) -> None:
         """Take the window that was last committed, if there is one."""
@@ -124,8 +121,7 @@ class Kept:
                 ledger.wipe()
             return
         try:
-            text = snapshot.MAGIC + struct.pack("<I", len(ledger.body)) + ledger.body
-            state, _ = snapshot.read(text, window.monoid)
+            state = read(ledger.body, window.monoid)
             if state["algorithm"] != type(window).__name__:
                 raise snapshot.SnapshotError(f"a window of algorithm {state['algorithm']}")
             if state.get("kept") != VERSION:
@@ -136,7 +132,7 @@ class Kept:
         except snapshot.SnapshotError as problem:
             raise snapshot.SnapshotError(f"{ledger.name}: {problem}") from problem
         self._sizes = state["page"], *self._sizes[1:]
-        window._take(state)
+        window._take(state, anew=state["page"] != window._room.page)
         ledger.opened()
         window._room.set_tails(window._at, ledger.tails)
         window._room.undo(dict(snapshot.unpack(state["others"])))
@@ -149,6 +145,29 @@ class Kept:
         self.ledger.prepare()
         if self.opened_here:
             self.store.close()
+
+
+_described: dict[int, tuple[Monoid, dict[str, Any]]] = {}
+
+
+def described(monoid: Monoid) -> dict[str, Any]:
+    """What a header says of a monoid; found once, as many windows may have the same."""
+    known = _described.get(id(monoid))
+    if known is None or known[0] is not monoid:
+        if len(_described) >= 64:
+            _described.clear()
+        known = _described[id(monoid)] = monoid, snapshot.describe(monoid)
+    return known[1]
+
+
+def read(body: bytes, monoid: Monoid) -> dict[str, Any]:
+    """A header, if it is of this monoid and of this format; SnapshotError says what it is of."""
+    with contextlib.suppress(ValueError, AttributeError):
+        state: dict[str, Any] = json.loads(body)
+        if state.get("format") == snapshot.FORMAT and state.get("monoid") == described(monoid):
+            return state
+    text = snapshot.MAGIC + struct.pack("<I", len(body)) + body
+    return snapshot.read(text, monoid)[0]
 
 
 def nodes_a_page(layout: Layout | None) -> int:

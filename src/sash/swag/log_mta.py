@@ -189,6 +189,7 @@ class LogMTA(MTA):
     bulk = bulk
     enforced = enforced
     paged = Paged
+    edits = True
     final = staticmethod(final)
 
     def _mend(self) -> None:

@@ -68,6 +68,7 @@ class MTA(InOrder):
     bulk: ClassVar[Callable[..., Any]]  # bulk(q, at, k): evict k items
     enforced: ClassVar[Callable[..., Any]]  # insert(q, at, v), and enforce the policy
     paged: ClassVar[type]  # the store whose levels are in pages
+    edits: ClassVar[bool] = False  # whether steps change nodes that were there before
     final: ClassVar[Any]  # final(at, level): below it, nodes of a level do not change
 
     def __init__(
@@ -102,14 +103,16 @@ class MTA(InOrder):
             self._words = {
                 words.policy: as_function(self.policy), **self._words, words.insert: insert,
             }  # fmt: skip
+        plain = self._words
         if self._kept is not None:
             self.store = type(self).paged  # type: ignore[misc]
             self._words = {
                 paged.fetch: lambda q, level, j: self._room.fetch(level, j), cell: paged.cell,
                 **self._words,
             }  # fmt: skip
+            plain = {words.put: lambda part, i, v: self._room.put(part, i, v), **self._words}
         if self.policy is not None or self._kept is not None:
-            self._plain = bind_plain(monoid, self._words)
+            self._plain = bind_plain(monoid, plain if type(self).edits else self._words)
             self._insert = self._plain(self._words[words.insert])
             self._evict = self._plain(self._words[words.evict])
             self._query = self._plain(self._words[words.query])
@@ -297,7 +300,7 @@ class MTA(InOrder):
             with super()._whole():
                 yield
             return
-        at, saved = self._at, self._room.save()
+        at, saved = self._at, self._room.save(type(self).edits and self.policy is not None)
         problem: BaseException | None = None
         with super()._whole():
             try:
@@ -310,11 +313,10 @@ class MTA(InOrder):
         if problem is not None:
             self._at = at
             self._room.undo(saved)
-            self._mend()
             raise problem
 
     def _mend(self) -> None:
-        """Set nodes anew that a step changes in place, after it was undone."""
+        """Set nodes anew that steps change in place, in a window that was just opened."""
 
     # Snapshots
 
@@ -339,13 +341,13 @@ class MTA(InOrder):
         self._check_policy(header["policy"])
         super()._set_state(header, payload)
 
-    def _take(self, header: dict[str, Any]) -> None:
-        """Cursors, and the types of the inputs, as a header has them."""
+    def _take(self, header: dict[str, Any], anew: bool) -> None:
+        """Cursors, and the types of the inputs, as a header has them; `anew`: in a new room."""
         if header["inputs"] is not None:
             kinds = tuple(np.dtype(d) for d in header["inputs"])
             self._adopt(self.monoid.of(kinds[0] if len(kinds) == 1 else kinds), kinds)
-        else:
-            self._adopt(self._monoid, None)
+        elif anew:
+            self._room = self._new_room()
         self._at = self.cursors(*unpack(header["at"]))
 
 

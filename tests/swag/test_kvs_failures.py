@@ -1,0 +1,281 @@
+"""Stores that go away, are full, or have something else: named, and the window goes on."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sash import Monoid, stores, swag
+from sash import monoids as m
+from sash.stores import StoreConflict, StoreError, StoreFull, StoreUnavailable
+from sash.swag.ledger import HEADER
+from tests.stores.conftest import Server
+from tests.swag.policies import CASES, affine, recalculated
+
+SMALL = {"page": 16, "buffer": 32, "cache": 32}
+KEEPS = "--appendonly", "yes", "--appendfsync", "always"
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """A server whose records survive it."""
+    server = Server(tmp_path, *KEEPS)
+    server.start()
+    yield server
+    server.kill()
+
+
+def insert_until(window: Any, error: type[Exception], start: int) -> tuple[int, str]:
+    """Insert start, start + 1, … until the store does not go on: how far, and what it says."""
+    for i in range(start, start + 100_000):
+        try:
+            window.insert(i)
+        except error as problem:
+            return i, str(problem)
+    raise AssertionError("it went on")
+
+
+def test_a_server_that_goes_away_and_comes_back(server: Server) -> None:
+    with stores.open(server.url, title="away") as store:
+        window = swag.AMTA(affine(), store=store, compiled=False, **SMALL)
+        for i in range(100):
+            window.insert(i)
+        committed = window.commit()
+        server.kill()
+        n, text = insert_until(window, StoreUnavailable, 100)
+        assert server.url in text
+        assert n > 100, "it went on as long as its buffer had room"
+        assert (window.offset, len(window)) == (n, n)
+        assert window.query() == recalculated(affine(), list(range(n)))
+        with pytest.raises(StoreUnavailable, match=server.url):
+            window.commit()
+        server.start()
+        with stores.open(server.url, title="away") as other:
+            seen = swag.AMTA(affine(), store=other)
+            assert seen.offset == committed, "nothing half-written"
+            seen.check()
+        for i in range(n, n + 200):
+            window.insert(i)
+        window.check()
+        assert window.query() == recalculated(affine(), list(range(n + 200)))
+        window.commit()
+        again = swag.AMTA(affine(), store=store)
+        assert (again.offset, again.query()) == (n + 200, window.query())
+
+
+@pytest.mark.parametrize("algorithm", [swag.AMTA, swag.LogMTA])
+def test_a_server_that_is_away_when_pages_are_needed(server: Server, algorithm: Any) -> None:
+    """An eviction that reads is undone, and done when the server is back."""
+    with stores.open(server.url) as store:
+        window = algorithm(affine(), store=store, compiled=False, **SMALL)
+        items = list(range(900))
+        window.insert_many(items)
+        window.commit()
+        before = window.query()
+        server.kill()
+        with pytest.raises(StoreUnavailable, match=server.url):
+            window.evict_many(400)
+        assert (len(window), window.query()) == (900, before)
+
+        def evict() -> None:
+            for _ in range(200):
+                window.evict()
+                items.pop(0)
+
+        with pytest.raises(StoreUnavailable, match=server.url):
+            evict()
+        assert window.query() == recalculated(affine(), items)
+        server.start()
+        window.check()
+        window.evict_many(400)
+        assert window.query() == recalculated(affine(), items[400:])
+        window.check()
+
+
+@pytest.mark.parametrize("algorithm", [swag.AMTA, swag.LogMTA])
+def test_away_in_the_middle_of_compiled_code(server: Server, algorithm: Any) -> None:
+    """A search that asks for pages in a batch: the batch's piece is undone, to the last cell."""
+    monoid, policy = CASES[2].make(), CASES[2].policy
+    with stores.open(server.url) as store:
+        window = algorithm(monoid, policy, store=store, compiled=True, **SMALL)
+        in_memory = algorithm(monoid, policy, compiled=True)
+        for w in (window, in_memory):
+            w.insert_many(np.full(3000, 3000))
+        window.commit()
+        jump = np.array([3000, 1200, 1200, 1200])
+        server.kill()
+        for _ in range(2):
+            with pytest.raises(StoreUnavailable, match=server.url):
+                window.slide(jump)
+            assert (len(window), window.offset) == (3000, 3000)
+            assert window.query() == in_memory.query()
+        server.start()
+        window.check()
+        assert window.slide(jump).tolist() == in_memory.slide(jump).tolist()
+        window.check()
+
+
+def test_a_commit_whose_answer_is_lost(server: Server) -> None:
+    """A server that hangs, and does the commit when nobody waits for it any more."""
+    with stores.open(server.url, timeout=0.2) as store:
+        window = swag.AMTA(affine(), store=store, compiled=False, **SMALL)
+        for i in range(300):
+            window.insert(i)
+        window.commit()
+        for i in range(300, 330):
+            window.insert(i)
+        server.signal(signal.SIGSTOP)
+        with pytest.raises(StoreUnavailable, match=server.url):
+            window.commit()
+        server.signal(signal.SIGCONT)
+        for i in range(330, 600):
+            window.insert(i)
+        window.commit()
+        again = swag.AMTA(affine(), store=store)
+        assert (again.offset, again.query()) == (600, recalculated(affine(), list(range(600))))
+
+
+def test_files_taken_away_and_put_back(tmp_path: Path) -> None:
+    with stores.open(f"lmdb:{tmp_path}/s") as store:
+        window = swag.AMTA(affine(), store=store, compiled=False, **SMALL)
+        for i in range(100):
+            window.insert(i)
+        window.commit()
+        (tmp_path / "s").rename(tmp_path / "away")
+        n, text = insert_until(window, StoreUnavailable, 100)
+        assert f"lmdb:{tmp_path}/s" in text
+        (tmp_path / "away").rename(tmp_path / "s")
+        for i in range(n, n + 100):
+            window.insert(i)
+        assert window.commit() == n + 100
+        window.check()
+        assert window.query() == recalculated(affine(), list(range(n + 100)))
+
+
+@pytest.mark.parametrize("sync", [False, True])
+def test_a_store_that_is_full(tmp_path: Path, sync: bool) -> None:
+    with stores.open(f"lmdb:{tmp_path}/s", map_size=1 << 18, max_size=1 << 18, sync=sync) as store:
+        window = swag.AMTA(affine(), store=store, compiled=False, **SMALL)
+        n, text = insert_until(window, StoreFull, 0)
+        assert f"lmdb:{tmp_path}/s" in text
+        assert window.query() == recalculated(affine(), list(range(n)))
+        seen = swag.AMTA(affine(), store=store)
+        assert seen.offset <= n
+        assert seen.query() == recalculated(affine(), list(range(seen.offset)))
+        store.max_size = 1 << 24  # type: ignore[attr-defined]
+        for i in range(n, n + 100):
+            window.insert(i)
+        assert window.commit() == n + 100
+        window.check()
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    """A file system of 4 MiB, in a mount namespace of its own."""
+    mount = ["unshare", "--user", "--map-root-user", "--mount"]
+    disk = f"mount -t tmpfs -o size=4m none {tmp_path}"
+    if not shutil.which("unshare") or subprocess.run([*mount, "sh", "-c", disk]).returncode:
+        pytest.skip("no mounting here")
+    code = f"""
+        import pathlib
+        from sash import Monoid, stores, swag
+        filler = pathlib.Path({str(tmp_path)!r}) / "filler"
+        filler.write_bytes(bytes(2 << 20))
+        words = Monoid("words", "", lambda i: chr(97 + i % 26), lambda a, b: a[-99:] + b[-99:])
+        def expected(n):
+            return "".join(chr(97 + i % 26) for i in range(n))[-99:]
+        with stores.open("lmdb:{tmp_path}/s", sync=False) as store:
+            window, n = swag.AMTA(words, store=store), 0
+            try:
+                while True:
+                    window.insert(n)
+                    n += 1
+            except stores.StoreFull as error:
+                print(error)
+            assert n > 1000 and window.offset == len(window) == n, n
+            assert window.query()[-99:] == expected(n)
+            seen = swag.AMTA(words, store=store)
+            assert 0 < seen.offset <= n
+            assert seen.query()[-99:] == expected(seen.offset)
+            filler.unlink()
+            window.insert(n)
+            assert window.commit() == n + 1
+        with stores.open("lmdb:{tmp_path}/s") as store:
+            window = swag.AMTA(words, store=store)
+            assert window.offset == n + 1 and window.query()[-99:] == expected(n + 1)
+    """
+    run = [*mount, "sh", "-c", f'{disk} && exec "$0" "$@"', sys.executable, "-c"]
+    done = subprocess.run([*run, textwrap.dedent(code)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "the disk did not take the commit" in done.stdout
+
+
+def two_owners(store: stores.Store) -> tuple[Any, Any]:
+    first = swag.AMTA(affine(), store=store, compiled=False, **SMALL)
+    for i in range(100):
+        first.insert(i)
+    first.commit()
+    return first, swag.AMTA(affine(), store=store, compiled=False, **SMALL)
+
+
+@pytest.mark.parametrize("go_on", [lambda w: w.commit(), lambda w: insert_until(w, OSError, 100)])
+def test_two_owners_do_not_interleave(go_on: Callable[[Any], Any]) -> None:
+    """The second one goes on; the first is refused, with a commit and with pages ahead of one."""
+    store = stores.open("memory:")
+    first, second = two_owners(store)
+    for i in range(100, 150):
+        second.insert(i)
+    second.commit()
+    with contextlib.suppress(StoreConflict):
+        go_on(first)
+    with pytest.raises(StoreConflict, match="open the window again"):
+        first.commit()
+    again = swag.AMTA(affine(), store=store)
+    assert (again.offset, again.query()) == (150, recalculated(affine(), list(range(150))))
+    again.check()
+
+
+def test_what_is_another_windows_is_refused_by_name() -> None:
+    store = stores.open("memory:")
+    window = swag.AMTA(m.Sum(), store=store, name="here")
+    window.insert(1)
+    window.commit()
+
+    def refused(text: str, algorithm: Any = swag.AMTA, monoid: Any = None, **options: Any) -> None:
+        with pytest.raises(swag.SnapshotError, match=text) as raised:
+            algorithm(monoid or m.Sum(), store=store, name="here", **options)
+        assert "memory: (space b'here')" in str(raised.value)
+
+    refused("of monoid 'Sum' version 1, not of 'Max' version 1", monoid=m.Max())
+    refused("a window of algorithm AMTA", swag.LogMTA)
+    refused("with no policy", policy=lambda total, old: False)
+    other = Monoid(m.Sum().name, 0, int, lambda a, b: a + b + 1, version=m.Sum().version)
+    refused("its code differs", monoid=other)
+
+    space = store.space(b"here")
+    (header,) = space.get_many([HEADER])
+    assert header is not None
+    space.put_many([(HEADER, header.replace(b'"kept": 1', b'"kept": 9'))])
+    refused("pages of version 9; this version of Sash reads 1")
+    space.put_many([(HEADER, header.replace(b'"format": 1', b'"format": 7'))])
+    refused("of format 7; this version of Sash reads 1")
+
+
+def test_a_page_that_is_missing_is_named() -> None:
+    store = stores.open("memory:")
+    window = swag.AMTA(affine(), store=store, compiled=False, **SMALL)
+    window.insert_many(list(range(1000)))
+    window.commit()
+    store.space(b"window").delete_range(stores.numbers(0, 30), stores.numbers(0, 40))
+    with pytest.raises(StoreError, match="page 31 of level 0 of the window is not there"):
+        window.evict_many(500)
+    assert len(window) == 1000
