@@ -13,8 +13,8 @@ import sash
 from sash import functions as sf
 from sash.engine import shard as shards
 from sash.engine.live import Live
-from sash.engine.pages import LIST, Listing, StateError
-from sash.engine.shard import KEY, Shard
+from sash.engine.pages import KEY, LIST, Listing, StateError
+from sash.engine.shard import Shard
 from sash.engine.table import aggregate
 from sash.tables import windowed
 
@@ -151,16 +151,37 @@ def test_a_stream_gives_what_a_table_gives(name: str, seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("size", "slide"), [(12, 5), (10, 10), (7, 1)])
-def test_windows_every_slide(seed: int, size: int, slide: int) -> None:
+@pytest.mark.parametrize("sliced", [True, False])
+def test_windows_every_slide(seed: int, size: int, slide: int, sliced: bool) -> None:
     rng = np.random.default_rng(seed)
     frame = sash.range_between(-size, 0)
-    live = live_of(every=slide, n=sf.count().over(frame), s=sf.sum("x").over(frame))
+    asked = {"n": sf.count(), "known": sf.count("x"), "s": sf.sum("x"), "mean": sf.mean("x")}
+    if not sliced:
+        asked["list"] = sf.collect_list("i")
+    live = live_of(every=slide, **{out: a.over(frame) for out, a in asked.items()})
+    assert (live.slices is not None) == sliced
     table = rows(rng, 300, 5, 8)
     found, late, store, _ = run(live, table, cuts(rng, 300), delay=1)
     on_time = table.filter(pa.array([i not in late for i in range(300)]))
     expected = aggregate(live.query, on_time)
     same(found, expected, [("k", "ascending"), ("window_start", "ascending")])
     assert set(store.data) == {LIST}
+
+
+def test_slices_are_kept_instead_of_rows() -> None:
+    frame = sash.range_between(-100, 0)
+    live = live_of(every=10, s=sf.sum("x").over(frame))
+    store, watermark = InMemory(), None
+    for start in range(0, 1000, 20):
+        many = pa.table(
+            {"k": ["a"] * 500, "t": [start + i // 25 for i in range(500)],
+             "x": [1.0] * 500, "i": [0] * 500}, schema=SCHEMA,
+        )  # fmt: skip
+        step = Shard(live, store).step(hashed(many), watermark)
+        watermark = start + 19
+        if start > 200:
+            assert step.stats.state_rows < 1100  # of 5,500
+            assert step.rows.column("s").to_pylist() == [2500.0] * 2
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -100,7 +100,10 @@ def filled(array: pa.Array, empty: np.ndarray, nothing: Any) -> pa.Array:
     """Answers with `nothing` where a window is empty."""
     if not empty.any():
         return array
-    return pc.if_else(pa.array(empty), pa.scalar(fields(nothing), array.type), array)
+    value = fields(nothing)
+    if isinstance(value, tuple) and pa.types.is_struct(array.type):
+        value = {f.name: part for f, part in zip(array.type, value, strict=True)}
+    return pc.if_else(pa.array(empty), pa.scalar(value, array.type), array)
 
 
 def rounded(value: Any, scale: int) -> Any:

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from sash.engine.definition import Query, output_schema
-from sash.engine.pages import StateError
+from sash.engine.pages import KEY, StateError
 from sash.engine.reach import Reach, reach_of, reach_of_frame
+from sash.engine.slices import Slices, slices_of
 from sash.windows.frames import Delta, Frame, Policy
 
 LATE = "late"
@@ -77,6 +78,11 @@ class Live:
         return [name for name in self.schema.names if name not in self.needed]
 
     @cached_property
+    def slices(self) -> Slices | None:
+        """How rows become slices, with `every` and where partials are a few numbers."""
+        return slices_of(self.query, self.schema, KEY)
+
+    @cached_property
     def holds(self) -> bool:
         """Whether a window depends on how it came about: rows that are kept of it say so."""
         return any(isinstance(frame, Delta | Policy) for frame in self._frames())
@@ -125,6 +131,7 @@ class Live:
             "emit": self.emit,
             "shards": self.shards,
             "every": None if every is None else str(every),
+            "slices": None if self.slices is None else self.slices.digests,
             "behind": None if math.isinf(self.behind) else self.behind,
             "ahead": self.ahead,
             "rows ahead": self.rows_ahead,
@@ -138,7 +145,7 @@ class Live:
         """The definition that state of a definition goes on with, or StateError.
 
         State has rows, not aggregates: other aggregations of the same columns over windows
-        that reach no further go on with it.
+        that reach no further go on with it. With `every` it has the aggregates of slices.
         """
         new = self.described()
         free = ("behind", "aggregations", "not by time")

@@ -20,7 +20,13 @@ import pyarrow as pa
 from sash.engine.columns import numbers, one_array
 
 FORMAT = 1
+KEY = "_sash"
+"""The column with the hash of a row's keys."""
+
 LIST = "list"
+ROWS, SLICES = "rows", "slices"
+"""What a page has: rows as they came, or partials of complete slices."""
+
 PAGE_BYTES = 4 << 20
 """A page of more is cut, so that no single one is slow to read."""
 
@@ -43,6 +49,7 @@ class Page:
     youngest: float
     size: int
     rest: int = 0
+    kind: str = ROWS
 
 
 @dataclass
@@ -89,7 +96,10 @@ class Pages:
         self._open: dict[str, pa.Table] = {}
         self.written = 0
 
-    def add(self, table: pa.Table, rest: pa.Table | None, keep_rest: bool) -> list[Page]:
+    def add(
+        self, table: pa.Table, rest: pa.Table | None = None, keep_rest: bool = False,
+        kind: str = ROWS,
+    ) -> list[Page]:  # fmt: skip
         """Write rows sorted by key's hash and time, in pages of bounded size."""
         found = []
         bytes_a_row = max(1, table.nbytes // max(1, table.num_rows))
@@ -104,7 +114,7 @@ class Pages:
                 self._open[rest_of(name)] = other
             times = numbers(one_array(part.column(self._time)))
             ends = times.min().item(), times.max().item()
-            found.append(Page(name, part.num_rows, *ends, size, rest_size))
+            found.append(Page(name, part.num_rows, *ends, size, rest_size, kind))
         return found
 
     def _put(self, name: str, table: pa.Table) -> int:

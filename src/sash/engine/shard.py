@@ -17,14 +17,25 @@ import pyarrow as pa
 
 from sash.engine import stream
 from sash.engine.columns import changes, numbers, one_array
+from sash.engine.definition import Query
 from sash.engine.live import Live, Stats
-from sash.engine.pages import LIST, Bytes, Listing, Page, Pages, places_of, rest_of, runs
+from sash.engine.pages import (
+    KEY,
+    LIST,
+    ROWS,
+    SLICES,
+    Bytes,
+    Listing,
+    Page,
+    Pages,
+    places_of,
+    rest_of,
+    runs,
+)
 from sash.engine.rows import HELD
+from sash.engine.slices import Slices
 from sash.engine.slides import Slides
 from sash.engine.table import key_codes
-
-KEY = "_sash"
-"""The column with the hash of a row's keys."""
 
 SMALL = (16 << 10, 128 << 10)
 FEW = 8
@@ -136,11 +147,12 @@ class Shard:
             return nothing
         since = -math.inf if before is None else before
         if live.query.every is not None:
-            keys = self._keys_between(since - live.behind, now)
-            if not len(keys):
-                return nothing
-            rows = self._gather(keys, since - live.behind, now)
-            return self._windows(rows, before, now)
+            query, kind = live.query, ROWS
+            if live.slices is not None:
+                self._slice(live.slices, before, now)
+                query, kind = live.slices.use, SLICES
+            rows = self._gather(None, since - live.behind, now, kind)
+            return self._windows(query, rows, before, now)
         keys = self._keys_between(since - live.ahead, now if live.rows_ahead else now - live.ahead)
         if not len(keys):
             return nothing
@@ -156,11 +168,13 @@ class Shard:
                 found.append(keys[(times > after) & (times <= upto)])
         return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
-    def _gather(self, keys: np.ndarray | None, oldest: float, youngest: float) -> Gathered:
+    def _gather(
+        self, keys: np.ndarray | None, oldest: float, youngest: float, kind: str = ROWS
+    ) -> Gathered:
         """The rows of some keys, or of all, from one time to another, in order."""
         tables, page_of, place_of = [], [], []
         for number, page in enumerate(self._list.pages):
-            if page.youngest < oldest or page.oldest > youngest:
+            if page.kind != kind or page.youngest < oldest or page.oldest > youngest:
                 continue
             hashes = self._pages.keys(page)
             places = np.arange(len(hashes)) if keys is None else places_of(hashes, keys)
@@ -235,9 +249,26 @@ class Shard:
         back[order] = np.arange(len(order))
         return pa.concat_tables(parts).combine_chunks().take(back)
 
-    def _windows(self, rows: Gathered, before: float | None, now: float) -> pa.Table:
+    def _slice(self, slices: Slices, before: float | None, now: float) -> None:
+        """Combine the rows of slices that are complete now, and keep the partials instead."""
+        first, stop = slices.edge(before), slices.edge(now)
+        assert stop is not None
+        rows = self._gather(None, -math.inf if first is None else first, stop - 1)
+        if len(rows.times):
+            batches = rows.table.to_batches()
+            made = list(stream.run(slices.make, rows.table.schema, batches, ordered=True))
+            self._list.pages += self._pages.add(
+                slices.table(pa.Table.from_batches(made)), kind=SLICES
+            )
+        for page in [p for p in self._list.pages if p.kind == ROWS and p.youngest < stop]:
+            self._pages.drop(page)
+            self._list.pages.remove(page)
+
+    def _windows(self, query: Query, rows: Gathered, before: float | None, now: float) -> pa.Table:
         """With `every`: the windows that the watermark has passed since."""
-        work = Slides(self.live.query, rows.table.schema, ordered=True, after=before, upto=now)
+        if not len(rows.times):
+            return self.live.output.empty_table()
+        work = Slides(query, rows.table.schema, ordered=True, after=before, upto=now)
         found = [b for batch in rows.table.to_batches() for b in work.feed(batch)]
         found += work.finish()
         if not found:
@@ -266,7 +297,8 @@ class Shard:
         """Make one page of several small ones whose rows have all been answered."""
         for limit in SMALL:
             pages = self._list.pages
-            start = runs((not p.rest and p.size <= limit for p in pages), FEW)
+            kind = ROWS if self.live.slices is None else SLICES
+            start = runs((p.kind == kind and not p.rest and p.size <= limit for p in pages), FEW)
             if start is not None:
                 few = [self._pages.table(page.name) for page in pages[start : start + FEW]]
                 self._rewrite(start, start + FEW, few)
@@ -278,7 +310,8 @@ class Shard:
         order = by_key_and_time(
             numbers(one_array(table.column(KEY))), numbers(one_array(table.column(self._time)))
         )
-        new = self._pages.add(table if order is None else table.take(order), None, False)
+        table = table if order is None else table.take(order)
+        new = self._pages.add(table, kind=pages[0].kind)
         for page in pages:
             self._pages.drop(page)
         self._list.pages[start:stop] = new

@@ -10,8 +10,8 @@ import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from sash.engine.live import LATE, Live, Stats
-from sash.engine.pages import LIST, from_bytes, to_bytes
-from sash.engine.shard import KEY, Shard, Step
+from sash.engine.pages import KEY, LIST, from_bytes, to_bytes
+from sash.engine.shard import Shard, Step
 from sash.spark.local_pages import LocalPages, NoPages
 
 STATE = "windows"
