@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import tempfile
 import time
 from pathlib import Path
@@ -22,6 +23,9 @@ LIMIT = 4 << 30
 OLD = 24 * 3600
 """Seconds after which a file that no one has read goes: its stream is gone."""
 
+OFTEN = 300
+"""Seconds between two times that a machine's files are looked through."""
+
 
 class LocalPages:
     """Files by the name of a page, in the user's temporary directory."""
@@ -29,10 +33,18 @@ class LocalPages:
     def __init__(self, directory: Path | None = None) -> None:
         self.directory = directory or Path(tempfile.gettempdir()) / f"sash-pages-{os.getuid()}"
 
+    def _own(self) -> bool:
+        """Whether the directory is ours: what others could write to is not read."""
+        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = self.directory.lstat()
+        return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()
+
     def get(self, name: str) -> Any:
         """The page, mapped into memory, or None."""
         path = self.directory / name
         try:
+            if not self._own():
+                return None
             found = pa.memory_map(str(path)).read_buffer()
             os.utime(path)
         except OSError:
@@ -42,7 +54,8 @@ class LocalPages:
     def put(self, name: str, data: Any) -> None:
         """Keep a page; that it can not be kept is no error."""
         with contextlib.suppress(OSError):
-            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if not self._own():
+                return
             with tempfile.NamedTemporaryFile(dir=self.directory, delete=False) as file:
                 file.write(data)
             os.replace(file.name, self.directory / name)
@@ -50,10 +63,14 @@ class LocalPages:
     def delete(self, name: str) -> None:
         (self.directory / name).unlink(missing_ok=True)
 
-    def tidy(self, limit: int = LIMIT) -> None:
-        """Delete what is old, and what is too much."""
+    def tidy(self, limit: int = LIMIT, often: float = OFTEN) -> None:
+        """Delete what is old, and what is too much; if that was not done just now."""
         with contextlib.suppress(OSError):
             kept, now = 0, time.time()
+            done = self.directory / ".tidied"
+            if done.exists() and now - done.stat().st_mtime < often:
+                return
+            done.touch()
             found = [(entry.stat(), entry.path) for entry in os.scandir(self.directory)]
             for status, path in sorted(found, key=lambda each: -each[0].st_mtime):
                 kept += status.st_size

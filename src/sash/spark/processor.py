@@ -73,7 +73,8 @@ class Processor(StatefulProcessor):
         yield self._step(self._nothing(), timerValues)
 
     def close(self) -> None:
-        """Nothing is kept open."""
+        """A task ends: a good time to look after local files."""
+        self._near.tidy()
 
     def _nothing(self) -> pa.Table:
         return pa.schema([pa.field(KEY, pa.int64()), *self._live.schema]).empty_table()
