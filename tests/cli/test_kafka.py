@@ -86,9 +86,7 @@ def test_a_stream_goes_on_where_it_was(broker: Broker, changed: Change, spark: A
 def test_a_topic_that_is_not_there(broker: Broker, changed: Change, spark: Any) -> None:
     file = of_kafka(changed, "127.0.0.1:9", "none")
     file.write_text(
-        file.read_text().replace(
-            "[windows]", '[source.options]\n"kafka.socket.timeout.ms" = 500\n[windows]'
-        )
+        file.read_text().replace("[windows]", "[source.options]\ntimeout = 1\n[windows]")
     )
     with pytest.raises(EndError) as end:
         run.batch(pipeline.load(file), spark)

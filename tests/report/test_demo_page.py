@@ -27,11 +27,9 @@ def findings(out: Path, rows: int | None) -> tuple[demo.Findings, Any]:
         for i in range(4)
     ]
     stream = run.Outcome(len(answers) - 100, 4.25, batches=batches)
-    found = demo.Findings(
-        table, answers, run.Outcome(len(answers), 1.5, plan), 2.5, dict.fromkeys(demo.NATIVE, 0)
-    )
-    found.stream, found.stream_wrong = stream, dict.fromkeys(pipeline.aggregations, 0)
-    return found, pipeline
+    batch = run.Outcome(len(answers), 1.5, plan)
+    none, equal = dict.fromkeys(demo.NATIVE, 0), dict.fromkeys(pipeline.aggregations, 0)
+    return demo.Findings(table, answers, batch, 2.5, none, stream, equal), pipeline
 
 
 @pytest.mark.parametrize("width", [1200, 360])

@@ -29,7 +29,7 @@ ARROW = pa.schema(
     {"key": pa.binary(), "value": pa.binary(), "topic": pa.string(), "partition": pa.int32(),
      "offset": pa.int64(), "timestamp": pa.timestamp("us", "UTC")}
 )  # fmt: skip
-PATIENCE = 20.0  # seconds without an answer from the broker
+PATIENCE = 20.0  # seconds without an answer from the broker, unless option `timeout` says
 BATCH = 10_000
 
 
@@ -47,6 +47,7 @@ class Topic:
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self.servers, self.name = options["servers"], options["topic"]
+        self.patience = float(options.get("timeout", PATIENCE))
         self.more = {k[6:]: v for k, v in options.items() if k.startswith("kafka.")}
 
     def consumer(self) -> Any:
@@ -71,11 +72,11 @@ class Topic:
 
         consumer = self.consumer()
         try:
-            found = consumer.list_topics(self.name, timeout=PATIENCE).topics[self.name]
+            found = consumer.list_topics(self.name, timeout=self.patience).topics[self.name]
             if found.error is not None or not found.partitions:
                 raise ValueError(f"Kafka at {self.servers} has no topic {self.name!r}")
             return {
-                str(p): consumer.get_watermark_offsets(TopicPartition(self.name, p), PATIENCE)
+                str(p): consumer.get_watermark_offsets(TopicPartition(self.name, p), self.patience)
                 for p in found.partitions
             }
         except KafkaException as problem:
@@ -101,10 +102,10 @@ class Topic:
                     heard, place = time.monotonic(), message.offset() + 1
                     if place <= piece.end:
                         rows.append(_row(message))
-                if time.monotonic() - heard > PATIENCE:
+                if time.monotonic() - heard > self.patience:
                     raise ConnectionError(
                         f"Kafka, {self.name}, partition {piece.partition}: no row {place} of "
-                        f"{piece.end} in {PATIENCE:.0f} s"
+                        f"{piece.end} in {self.patience:.0f} s"
                     )
                 if len(rows) >= BATCH or place >= piece.end:
                     yield _batch(rows)

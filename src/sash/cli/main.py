@@ -54,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
 
     one = commands.add_parser("explain", help="say what a pipeline file would run, and why")
     one.add_argument("file", type=Path, metavar="FILE.toml")
+    one.add_argument("--stream", action="store_true", help="as a stream")
     one.set_defaults(command=_explain)
 
     one = commands.add_parser("demo", help="rolling features over a year of real flights")
@@ -116,7 +117,7 @@ def _explain(options: argparse.Namespace) -> None:
     loaded = pipeline.load(options.file)
     spark = run.start(loaded)
     try:
-        print(run.explain(loaded, spark))
+        print(run.explain(loaded, spark, options.stream))
     finally:
         spark.stop()
 

@@ -96,9 +96,12 @@ def answers(pipeline: Pipeline, rows: DataFrame) -> DataFrame:
         _blame(pipeline, one_line(problem))
 
 
-def explain(pipeline: Pipeline, spark: SparkSession) -> str:
+def explain(pipeline: Pipeline, spark: SparkSession, as_stream: bool = False) -> str:
     """The plan in words, from the source to the sink; no row is read but for its schema."""
-    return planned(pipeline, sources.rows(pipeline, spark))
+    sources.check_there(pipeline.source)
+    if as_stream:
+        check_watermark(pipeline)
+    return planned(pipeline, sources.rows(pipeline, spark, as_stream))
 
 
 def planned(pipeline: Pipeline, rows: DataFrame) -> str:
@@ -169,13 +172,17 @@ def tasks(spark: SparkSession, running: Stage) -> None:
 
 def check_streams(pipeline: Pipeline) -> None:
     """End where a file lacks what a stream needs, or its sink is not this stream's."""
+    check_watermark(pipeline)
+    checkpoint = place_of_checkpoint(pipeline)
+    if checkpoint is None or not checkpoint.exists():
+        sinks.check_free(pipeline.sink)
+
+
+def check_watermark(pipeline: Pipeline) -> None:
     if pipeline.watermark is None:
         pipeline.root.wrong(
             None, 'as a stream it needs watermark = "10 minutes", say: how late a row may come'
         )
-    checkpoint = place_of_checkpoint(pipeline)
-    if checkpoint is None or not checkpoint.exists():
-        sinks.check_free(pipeline.sink)
 
 
 def place_of_checkpoint(pipeline: Pipeline) -> Path | None:
