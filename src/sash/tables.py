@@ -130,7 +130,8 @@ OPTIONS = {
 
 def _check_options(given: dict[str, Any], streaming: bool) -> None:
     """Raise TypeError if a Spark DataFrame of this kind has no such option."""
-    here, there = sorted(OPTIONS, reverse=streaming)
+    batch, stream = OPTIONS
+    here, there = (stream, batch) if streaming else (batch, stream)
     for name in given:
         if name not in OPTIONS[here]:
             where = f"is for {there}" if name in OPTIONS[there] else "is no option"

@@ -11,11 +11,11 @@ import pytest
 
 import sash
 from sash import functions as sf
-from sash.engine import shard as shards
 from sash.engine.live import Live
 from sash.engine.pages import KEY, LIST, Listing, StateError
 from sash.engine.shard import Shard
 from sash.engine.table import aggregate
+from sash.engine.upkeep import FEW
 from sash.tables import windowed
 
 SCHEMA = pa.schema({"k": pa.string(), "t": pa.int64(), "x": pa.float64(), "i": pa.int64()})
@@ -254,7 +254,7 @@ def test_many_small_pages_become_few() -> None:
     table = rows(rng, 4000, 50, 0)
     sizes = [20] * 200
     found, _, _, most = run(live, table, sizes, delay=1)
-    assert most < 2 * shards.FEW + 20
+    assert most < 2 * FEW + 20
     same(found, aggregate(live.query, table), [("i", "ascending")])
 
 

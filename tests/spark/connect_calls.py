@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import importlib
+import tempfile
+from pathlib import Path
 
+import numpy as np
 import pytest
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
 import sash
+import sash.spark
 from sash import functions as sf
+from sash.spark.streaming import PROVIDER, ROCKSDB
+from tests.spark import streams
 from tests.spark.native import differing, table
 
 HOUR = 3_600_000_000
@@ -23,7 +29,7 @@ def main() -> None:
     try:
         df = spark.createDataFrame(table(200))
         assert type(df).__module__.startswith("pyspark.sql.connect"), type(df)
-        for check in (by_duration, by_spec, with_splits, explained, refused):
+        for check in (by_duration, by_spec, with_splits, explained, refused, streamed):
             check(df)
             print("ok", check.__name__, flush=True)
     finally:
@@ -69,6 +75,27 @@ def explained(df: DataFrame) -> None:
 def refused(df: DataFrame) -> None:
     with pytest.raises(TypeError, match="c: sum takes a column of numbers"):
         sash.windowed(df, "k", time="ts").agg(c=sf.sum("s").over("1 hour"))
+
+
+def streamed(df: DataFrame) -> None:
+    spark = df.sparkSession
+    spark.conf.set(PROVIDER, ROCKSDB)
+    rows = streams.rows(np.random.default_rng(30), 60, disorder=5)
+    asked = {"n": sf.count().over("20 seconds"), "last": sf.max("v").over(sash.rows(3))}
+    listener = sash.spark.Progress(None)
+    spark.streams.addListener(listener)
+    with tempfile.TemporaryDirectory() as folder:
+        base = Path(folder)
+        streams.write(base / "in", [rows, streams.last()])
+        stream = streams.source(spark, base / "in")
+        streams.run(sash.windowed(stream, "k", time="ts", shards=1).agg(**asked), base)
+        found = streams.written(spark, base)
+        held = sash.spark.read_state(spark, str(base / "out.checkpoint")).collect()
+    spark.streams.removeListener(listener)
+    expected = sash.windowed(rows, "k", time="ts").agg(**asked)
+    assert streams.differing(found, expected, ["i"]) == {}
+    assert "end" in {row.k for row in held}
+    assert sum(each["rows_out"] for each in listener.recent) == 60, listener.recent
 
 
 if __name__ == "__main__":

@@ -49,9 +49,9 @@ def main(base: Path, seed: int | None) -> None:
 def kill_workers(chance: random.Random) -> None:
     """Kill the worker that is at work, again and again."""
     while True:
-        time.sleep(chance.uniform(0.5, 4))
+        time.sleep(chance.uniform(1, 8))
         before = work_of(workers())
-        time.sleep(0.03)
+        time.sleep(0.05)
         after = work_of(before)
         busy = [pid for pid in after if after[pid] > before[pid]]
         if busy:

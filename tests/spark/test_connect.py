@@ -21,4 +21,4 @@ def test_same_calls() -> None:
         cwd=ROOT, env={**kept, "PYTHONPATH": path}, capture_output=True, text=True, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.count("ok ") == 5
+    assert done.stdout.count("ok ") == 6

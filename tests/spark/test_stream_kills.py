@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import queue
 import random
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -38,23 +40,25 @@ def driver(base: Path, log: Path, seed: int | None = None) -> subprocess.Popen[s
     )  # fmt: skip
 
 
-def run_for(process: subprocess.Popen[str], seconds: float) -> list[str]:
-    """What a driver says until it is done, or killed so many seconds after it has started."""
+def run_until(
+    process: subprocess.Popen[str], enough: Callable[[], bool], seconds: float
+) -> list[str]:
+    """What a driver says until it is done, or killed so many seconds after it was enough."""
     lines: queue.Queue[str] = queue.Queue()
-    assert process.stdout is not None
     reader = threading.Thread(target=lambda: [*map(lines.put, process.stdout or ()), lines.put("")])
     reader.start()
-    said, end = [], time.monotonic() + 600
+    said: list[str] = []
+    end, counting = time.monotonic() + 600, False
     while time.monotonic() < end:
+        if not counting and said and enough():
+            end, counting = time.monotonic() + seconds, True
         try:
-            line = lines.get(timeout=min(0.1, max(0.0, end - time.monotonic())))
+            line = lines.get(timeout=0.05)
         except queue.Empty:
             continue
         if not line:
             break
         said.append(line.strip())
-        if said == ["started"]:
-            end = time.monotonic() + seconds
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
@@ -62,18 +66,34 @@ def run_for(process: subprocess.Popen[str], seconds: float) -> list[str]:
     return said
 
 
-def kill_drivers(base: Path, kills: int, longest: float, chance: random.Random) -> tuple[int, int]:
-    """Kill drivers at random times until they are done or it is enough: drivers and workers."""
+def kill_drivers(
+    base: Path, kills: int, chance: random.Random, more: Iterator[pa.Table]
+) -> tuple[int, int]:
+    """Kill drivers at random times, and workers if it is to be often; how many of both.
+
+    A driver is killed up to 3 seconds after a few micro-batches, or none at all. There is
+    always more to read: files come as the stream goes on.
+    """
     drivers = workers = 0
     while drivers + workers < kills:
+        files = len(list((base / "in").glob("*.parquet")))
+        streams.write(base / "in", itertools.islice(more, max(0, 8 + batches(base) - files)))
         seed = chance.randrange(1 << 30) if kills > 10 else None
-        said = run_for(driver(base, base / "log", seed), chance.uniform(0, longest))
-        workers += sum(line.startswith("killed worker") for line in said)
-        if "done" in said:
-            break
+        goal = batches(base) + chance.randrange(6 if kills > 10 else 3)
+        process = driver(base, base / "log", seed)
+        said = run_until(process, lambda n=goal: batches(base) >= n, chance.uniform(0, 3))
         assert "started" in said, (base / "log").read_text()[-3000:]
-        drivers += 1
+        workers += sum(line.startswith("killed worker") for line in said)
+        drivers += "done" not in said
+        if kills > 10:
+            print(f"killed: {drivers} drivers, {workers} workers; {batches(base)} batches")
     return drivers, workers
+
+
+def batches(base: Path) -> int:
+    """How many micro-batches are committed."""
+    found = (base / "out.checkpoint" / "commits").glob("[0-9]*")
+    return max((1 + int(each.name) for each in found), default=0)
 
 
 def check(spark: SparkSession, base: Path, table: pa.Table) -> None:
@@ -86,28 +106,31 @@ def check(spark: SparkSession, base: Path, table: pa.Table) -> None:
     assert streams.differing(streams.without(found, late), expected, ["i"]) == {}
 
 
+def kill_and_finish(spark: SparkSession, base: Path, kills: int, seed: int) -> tuple[int, int]:
+    """A stream whose drivers are killed, and which is then finished here."""
+    chance, rng = random.Random(seed), np.random.default_rng(seed)
+    table = streams.rows(rng, 400 * kills)
+    files = iter(streams.cut(table, 16 * kills))
+    killed = kill_drivers(base, kills, chance, files)
+    rest = sum(file.num_rows for file in files)
+    streams.write(base / "in", [streams.last()])
+    stream = streams.source(spark, base / "in")
+    streams.run(stream_driver.define(stream, late="side", shards=2), base)
+    check(spark, base, table.slice(0, table.num_rows - rest))
+    return killed
+
+
 def test_the_driver_is_killed(spark: SparkSession, tmp_path: Path) -> None:
-    table = streams.rows(np.random.default_rng(8), 400)
-    streams.write(tmp_path / "in", [*streams.cut(table, 6), streams.last()])
-    drivers, _ = kill_drivers(tmp_path, 2, 5, random.Random(8))
-    stream = streams.source(spark, tmp_path / "in")
-    streams.run(stream_driver.define(stream, late="side", shards=2), tmp_path)
+    drivers, _ = kill_and_finish(spark, tmp_path, kills=2, seed=8)
     assert drivers == 2
-    check(spark, tmp_path, table)
 
 
 @pytest.mark.slow
 def test_many_kills(spark: SparkSession, tmp_path: Path) -> None:
-    """SASH_KILLS=200 of drivers and their Python workers; prints how many of each there were."""
-    table = streams.rows(np.random.default_rng(9), 60 * KILLS)
-    streams.write(tmp_path / "in", [*streams.cut(table, 3 * KILLS), streams.last()])
-    chance = random.Random(int(os.environ.get("SASH_SEED", "9")))
-    drivers, workers = kill_drivers(tmp_path, KILLS, 12, chance)
-    print(f"killed: {drivers} drivers, {workers} workers")
-    stream = streams.source(spark, tmp_path / "in")
-    streams.run(stream_driver.define(stream, late="side", shards=2), tmp_path)
+    """SASH_KILLS=200 of drivers and their Python workers, SASH_SEED=9; see them with pytest -s."""
+    seed = int(os.environ.get("SASH_SEED", "9"))
+    drivers, workers = kill_and_finish(spark, tmp_path, KILLS, seed)
     assert drivers + workers >= KILLS
-    check(spark, tmp_path, table)
 
 
 def test_a_function_fails_and_a_worker_dies(spark: SparkSession, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from sash.engine.definition import Query, output_schema
@@ -118,6 +119,18 @@ class Live:
 
     def _frames(self) -> list[Frame]:
         return [a.frame for a in self.query.aggregations.values() if a.frame is not None]
+
+    def due(self, times: np.ndarray, begins: np.ndarray, watermark: float | None) -> np.ndarray:
+        """Which rows have been answered once the watermark is there; keys begin at `begins`."""
+        if watermark is None:
+            return np.zeros(len(times), np.bool_)
+        due = times <= watermark - self.ahead
+        if self.rows_ahead:
+            lengths = np.diff(np.append(begins, len(times)))
+            settled = np.add.reduceat(times <= watermark, begins)
+            number = np.arange(len(times)) - np.repeat(begins, lengths)
+            due &= number < np.repeat(settled - self.rows_ahead, lengths)
+        return due
 
     def described(self) -> dict[str, Any]:
         """What the state depends on, by name."""

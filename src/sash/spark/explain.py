@@ -1,10 +1,17 @@
-"""A Spark job in words: its shuffle, its sort, whether it is split; then the query."""
+"""A Spark job in words: its shuffle, its sort, whether it is split; then the query.
+
+Of a stream: its shards, when rows come out, what is kept; then the query.
+"""
 
 from __future__ import annotations
 
+import math
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
+from sash.engine.definition import unit_of
 from sash.engine.explain import counted, frames, head, order
+from sash.engine.live import Live
 
 if TYPE_CHECKING:
     from sash.spark.batch import Job
@@ -58,3 +65,58 @@ def _arrow(job: Job) -> str | None:
     if rows >= BATCH or rows <= 0:
         return None
     return f"{rows} rows a batch; {BATCH} are about 1.4 times as fast: set {setting}"
+
+
+def stream_text(job: Job, live: Live, delay: int | None, late: str, cache: bool) -> str:
+    """The stream, a line for each of its steps, for each frame and for each answer."""
+    by = f"by the hash of {', '.join(live.query.by)}" if live.query.by else "no key: one does all"
+    near = "copies in local files" if cache else "no copies in local files"
+    steps = [
+        ("shards", f"{live.shards}, {by}; one call of transformWithState has a shard's keys"),
+        ("emit", _emit(live, delay)),
+        ("late", _late(delay, late)),
+        ("keeps", _keeps(live)),
+        ("state", f"pages of rows in Spark's state store, written once; {near}"),
+    ]
+    if slow := _arrow(job):
+        steps.append(("Arrow", slow))
+    lines = [f"{name:9} {what}" for name, what in steps]
+    return "\n".join([head(job.query), *lines, *frames(job.query, job.schema)])
+
+
+def _emit(live: Live, delay: int | None) -> str:
+    if live.emit == "arrival":
+        return "arrival: each row in its own micro-batch, over the rows known then"
+    mark = f"the watermark, {timedelta(milliseconds=delay or 0)} behind the youngest row,"
+    if live.query.every is not None:
+        return f"final: each window once {mark} has passed its end"
+    more = f" and {_span(live, live.ahead)} more" if live.ahead else ""
+    if live.rows_ahead:
+        more += f", and {counted(live.rows_ahead, 'row')} of its key after it are settled"
+    return f"final: each row once {mark} has passed it{more}"
+
+
+def _late(delay: int | None, late: str) -> str:
+    if delay is None:
+        return "no row: there is no watermark, and nothing that is kept is ever too old"
+    what = "come out without answers, their column late true" if late == "side" else "are counted"
+    return f"rows that the watermark had passed before their micro-batch {what}"
+
+
+def _keeps(live: Live) -> str:
+    columns = f"of {', '.join(live.needed)}"
+    if live.behind < math.inf:
+        kept = f"{columns}, the rows of the last {_span(live, live.ahead + live.behind)}"
+    else:
+        which = ", ".join(live.described()["not by time"])
+        kept = f"{columns}, what later rows can reach ({which}); the rest is swept by halves"
+    if live.rest and live.emit == "final":
+        kept += f"; of {', '.join(live.rest)}, until a row is answered"
+    return kept
+
+
+def _span(live: Live, steps: float) -> str:
+    unit = unit_of(live.schema.field(live.query.time).type)
+    if unit is None or math.isinf(steps):
+        return f"{steps:g} steps of {live.query.time}"
+    return str(timedelta(microseconds=steps * unit // 1000))

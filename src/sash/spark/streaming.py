@@ -9,7 +9,9 @@ and with late="side" comes out without answers, its column `late` true.
 
 The state has rows, in pages: a batch reads those of the keys that it concerns and writes its
 own. Exactly once is Spark's doing: the source's offsets, the state and a sink that can be
-written again. A source that gives a row twice has two rows: drop duplicates before the call.
+written again. A source that gives a row twice has two rows: call dropDuplicatesWithinWatermark
+before. Rows come out once and never change, so the output mode is Append, or Update, which is
+the same; Spark refuses Complete when the query starts (STREAMING_OUTPUT_MODE).
 """
 
 from __future__ import annotations
@@ -18,11 +20,18 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import BooleanType, DoubleType, FloatType, StructField, StructType
+from pyspark.sql.types import (
+    BooleanType,
+    DoubleType,
+    FloatType,
+    StructField,
+    StructType,
+    TimestampType,
+)
 
 from sash.engine.definition import Query, unit_of
 from sash.engine.live import LATE, Live, Stats
-from sash.engine.shard import KEY
+from sash.engine.pages import KEY
 from sash.spark import batch
 from sash.spark.names import quoted
 from sash.spark.processor import OUTPUT, Processor
@@ -33,7 +42,7 @@ WATERMARK = "spark.watermarkDelayMs"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 PARTITIONS = "spark.sql.shuffle.partitions"
-SHARDS = 16
+SHARDS, MOST = 16, 1 << 16
 
 EMIT, LATE_ROWS = ("final", "arrival"), ("count", "side")
 
@@ -51,10 +60,11 @@ def aggregate(
 
     `shards`: into how many groups keys are hashed; it stays the same for a stream, whatever
     the number of partitions. `cache`: whether pages are also kept in local files.
+    A batch costs what the keys that it concerns cost: their rows are read and aggregated.
     """
     job = prepare(df, query, emit, late)
-    count = shards or max(SHARDS, _power_of_two(int(str(df.sparkSession.conf.get(PARTITIONS)))))
-    live = Live(job.query, job.schema, _answers(job), emit)
+    count = shards_of(df, shards)
+    live = Live(job.query, job.schema, _answers(job), emit, shards=count)
     names = tuple(job.schema.names) if query.every is None else tuple(job.query.columns())
     packing = Packing((KEY, *names), tuple(shard_ids(count)))
     columns = [F.col(quoted(name)).alias(f"c{i}") for i, name in enumerate(names)]
@@ -101,6 +111,15 @@ def prepare(df: DataFrame, query: Query, emit: str, late: str) -> batch.Job:
     return job
 
 
+def shards_of(df: DataFrame, shards: int | None) -> int:
+    """How many shards there are: as asked, or enough for Spark's partitions."""
+    if shards is None:
+        return max(SHARDS, _power_of_two(int(str(df.sparkSession.conf.get(PARTITIONS)))))
+    if not isinstance(shards, int) or isinstance(shards, bool) or not 1 <= shards <= MOST:
+        raise ValueError(f"shards must be a whole number from 1 to {MOST}, not {shards!r}")
+    return shards
+
+
 def watermark_of(df: DataFrame, time: str) -> int | None:
     """The delay of a column's watermark in milliseconds; None if it has none."""
     found = df.schema[time].metadata.get(WATERMARK)
@@ -112,10 +131,16 @@ def _check_watermark(job: batch.Job, emit: str) -> None:
     marked = [f.name for f in job.df.schema.fields if WATERMARK in f.metadata]
     if time in marked:
         return
+    if emit == "final" and not isinstance(job.df.schema[time].dataType, TimestampType):
+        raise TypeError(
+            f"emit='final' waits for the watermark, which Spark has for timestamps alone, and "
+            f"{time!r} is {job.df.schema[time].dataType.simpleString()}: cast it, or use "
+            "emit='arrival'"
+        )
     if marked:
         raise ValueError(
             f"the watermark is on {marked[0]!r}, the windows' time is {time!r}: give the same "
-            f"column to both"
+            "column to both"
         )
     if emit == "final":
         raise ValueError(
@@ -131,6 +156,23 @@ def _check_final(job: batch.Job) -> None:
                 f"{out}: {a.frame} never ends on a stream, so it has no final answer: bound it, "
                 "or use emit='arrival'"
             )
+
+
+def explain(
+    df: DataFrame,
+    query: Query,
+    *,
+    emit: str = "final",
+    late: str = "count",
+    shards: int | None = None,
+    cache: bool = True,
+) -> str:
+    """What `aggregate` would run, in words."""
+    from sash.spark.explain import stream_text
+
+    job = prepare(df, query, emit, late)
+    live = Live(job.query, job.schema, _answers(job), emit, shards=shards_of(df, shards))
+    return stream_text(job, live, watermark_of(job.df, job.query.time), late, cache)
 
 
 def _hash(job: batch.Job) -> Column:
