@@ -51,7 +51,9 @@ class Processor(StatefulProcessor):
     """Runs shards; `ticks` are steps of the time column a millisecond, None without a watermark."""
 
     def __init__(self, live: Live, names: tuple[str, ...], options: dict[str, Any]) -> None:
-        self._live, self._names = live, names
+        self._live = live
+        columns = [live.schema.field(name) for name in names]
+        self._schema = pa.schema([pa.field(KEY, pa.int64()), *columns])
         self._ticks: int | None = options["ticks"]
         self._late, self._cache = options["late"], options["cache"]
 
@@ -63,7 +65,7 @@ class Processor(StatefulProcessor):
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
         """A micro-batch's blocks of a shard."""
         blocks = [from_bytes(b) for part in rows for b in part["rows"] if b]
-        table = pa.concat_tables(blocks) if blocks else self._nothing()
+        table = pa.concat_tables(blocks).cast(self._schema) if blocks else self._nothing()
         yield self._step(table, timerValues)
 
     def handleExpiredTimer(

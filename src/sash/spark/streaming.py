@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
@@ -64,7 +65,7 @@ def aggregate(
     """
     job = prepare(df, query, emit, late)
     count = shards_of(df, shards)
-    live = Live(job.query, job.schema, _answers(job), emit, shards=count)
+    live = live_of(job, emit, count)
     names = tuple(job.schema.names) if query.every is None else tuple(job.query.columns())
     packing = Packing((KEY, *names), tuple(shard_ids(count)))
     columns = [F.col(quoted(name)).alias(f"c{i}") for i, name in enumerate(names)]
@@ -171,7 +172,7 @@ def explain(
     from sash.spark.explain import stream_text
 
     job = prepare(df, query, emit, late)
-    live = Live(job.query, job.schema, _answers(job), emit, shards=shards_of(df, shards))
+    live = live_of(job, emit, shards_of(df, shards))
     return stream_text(job, live, watermark_of(job.df, job.query.time), late, cache)
 
 
@@ -185,8 +186,15 @@ def _hash(job: batch.Job) -> Column:
     return F.xxhash64(*keys) if keys else F.lit(0).cast("long")
 
 
-def _answers(job: batch.Job) -> dict[str, Any]:
-    return {name: transferable(kind) for name, kind in job.answers.items()}
+def live_of(job: batch.Job, emit: str, shards: int) -> Live:
+    """What shards need to know. Times are in UTC: the session's zone may change, rows do not."""
+    answers = {name: transferable(kind) for name, kind in job.answers.items()}
+    return Live(job.query, pa.schema(map(_in_utc, job.schema)), answers, emit, shards=shards)
+
+
+def _in_utc(field: pa.Field) -> pa.Field:
+    zoned = pa.types.is_timestamp(field.type) and field.type.tz is not None
+    return field.with_type(pa.timestamp(field.type.unit, "UTC")) if zoned else field
 
 
 def _output(job: batch.Job, late: str) -> StructType:
