@@ -1,8 +1,9 @@
 """A window that is kept in a store: its room here, its ledger there, and how it is opened.
 
-A page has 256 nodes where partials are objects, as the paper's caches are refilled at 256;
-numbers fill pages of 64 KiB, because a record costs about the same for 2 KiB (decision 9).
-A tail buffers two pages and a head caches two, 512 and 512 in the paper.
+Where partials are objects a page has 128 nodes, a tail buffers 512 and a head caches 512,
+refilled when fewer than 256 are ahead: the paper's sizes, of the lowest of the levels that
+pages stand for. Numbers fill pages of 64 KiB, because a record costs about the same for
+1 KiB (decision 9); a tail and a head have four pages.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from sash.swag.mta import MTA
 
 VERSION = 1  # of pages and tails
-OBJECTS_A_PAGE = 256
+OBJECTS_A_PAGE = 128
 PAGE_BYTES = 1 << 16
 MANY_MISSES = 256
 
@@ -71,8 +72,8 @@ class Kept:
         self.piece = self.most = max(512, 4 * page)
         return Paged(
             window.paged, window._layout, window._monoid.identity, window._places,
-            type(window).final, self.ledger, page,
-            max(2 * page, buffer or 0), max(2 * page, cache or 0),
+            type(window).final, self.ledger, window._derive, page,
+            max(4 * page, buffer or 0), max(4 * page, cache or 0),
         )  # fmt: skip
 
     def make_room(self, inserts: int, evicts: int) -> None:

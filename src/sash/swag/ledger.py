@@ -29,7 +29,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from sash.kernel.layout import Layout
-from sash.kernel.paged import MOST_LEVELS, Place, decode, encode
+from sash.kernel.paged import decode, encode
+from sash.kernel.segments import LEVELS, Place
 from sash.stores import Space, Store, StoreConflict, StoreError, numbers
 from sash.stores.contract import Range
 
@@ -150,11 +151,11 @@ class Ledger:
         levels = len(self.tails)
         self._stale = [(numbers(k, young >> self.bits), numbers(k + 1))
                        for k, (young, _) in enumerate(self.tails)]  # fmt: skip
-        self._stale.append((numbers(levels), numbers(MOST_LEVELS + 2)))
+        self._stale.append((numbers(levels), numbers(LEVELS)))
 
     def wipe(self) -> None:
         """Begin anew: the next commit deletes all pages."""
-        self._gone, self._stale = {}, [(numbers(0), numbers(MOST_LEVELS + 2))]
+        self._gone, self._stale = {}, [(numbers(0), numbers(LEVELS))]
 
     # What the room asks for
 

@@ -17,9 +17,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sash.kernel import paged, words
+from sash.kernel import paged, segments, words
 from sash.kernel.bind import bind_plain
 from sash.kernel.compiled import Kernel
+from sash.kernel.cursors import entered
 from sash.kernel.words import LIFTED, Partial, combine, get, hold
 from sash.monoids.fingerprint import fingerprint
 from sash.monoids.monoid import Monoid
@@ -31,6 +32,7 @@ from sash.swag.window import WORTH_COMPILING, InOrder, is_numeric
 FOREVER = 1 << 62
 PIECE = 1 << 14
 FEW = 64
+LARGE_PAGE = 10  # levels; below it plain Python is as good, unless kernels are there
 
 Policy = Callable[[Any, Any], bool]
 
@@ -107,7 +109,7 @@ class MTA(InOrder):
         if self._kept is not None:
             self.store = type(self).paged  # type: ignore[misc]
             self._words = {
-                paged.fetch: lambda q, level, j: self._room.fetch(level, j), cell: paged.cell,
+                segments.fetch: lambda q, level, j: self._room.fetch(level, j), cell: segments.cell,
                 **self._words,
             }  # fmt: skip
             plain = {words.put: lambda part, i, v: self._room.put(part, i, v), **self._words}
@@ -279,8 +281,16 @@ class MTA(InOrder):
         if self._kept is not None and self._layout is not None and self._compiled is not False:
             from sash.kernel.callback import fetch
 
-            self._words[paged.fetch] = fetch
+            self._words[segments.fetch] = fetch
         return super()._kernel(driver, columns)
+
+    def _derive(self, room: segments.Segments, at: Any, level: int, n: int, first: int) -> None:
+        """Combine the levels above a page, compiled where a page of numbers is large."""
+        kernel = self._kernel(paged.derive, ()) if self._kernels or n >= LARGE_PAGE else None
+        if kernel is None:
+            self._plain(paged.derive)(room.plain, at, level, n, first)
+        else:
+            kernel.run(room.memory(), entered(at, room.held), level, n, first)
 
     def _run(self, kernel: Kernel, *arguments: Any) -> None:
         if self._kept is None:
