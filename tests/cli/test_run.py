@@ -1,5 +1,6 @@
 """`sash run` in a batch: answers are the library's, and every bad end is clear and clean."""
 
+import json
 import os
 import signal
 import subprocess
@@ -66,6 +67,21 @@ def test_csv_in_and_out(changed: Change, spark: Any) -> None:
     assert ran(file, spark).rows == 200
     text = (next((file.parent / "out").glob("*.csv"))).read_text().splitlines()
     assert text[0] == "user,ts,amount,shop,big,n,hi,who,fifty,mine"
+
+
+SCHEMA = 'schema = "user long, ts timestamp, amount double, shop string"'
+
+
+def test_json(changed: Change, home: Path, spark: Any) -> None:
+    lines = [
+        json.dumps({"user": i % 2, "ts": f"2024-01-01T00:{i:02}:00Z", "amount": i / 2, "shop": "s"})
+        for i in range(60)
+    ]
+    (home / "rows.json").write_text("\n".join(lines))
+    source = f'"json"\npath = "rows.json"\n{SCHEMA}'
+    assert ran(changed(('"parquet"\npath = "rows.parquet"', source)), spark).rows == 60
+    found = parquet.read_table(home / "out").sort_by("ts")
+    assert found["hi"].to_pylist() == [i / 2 for i in range(60)]
 
 
 def test_one_row_a_window(changed: Change, spark: Any) -> None:

@@ -87,6 +87,37 @@ def test_interrupted_goes_on(changed: Change, home: Path) -> None:
     assert len(set(found["ts"].to_pylist())) == len(found), "each row once"
 
 
+@pytest.mark.slow
+def test_rows_that_come_too_late_are_said(changed: Change, home: Path, spark: Any) -> None:
+    in_files(home / "rows", 3)
+    last = home / "rows" / "late.parquet"
+    parquet.write_table(rows().slice(0, 2), last)  # two days behind
+    os.utime(last, (2e9, 2e9))
+    more = "\n[stream]\nfiles_per_batch = 1\n\n[spark]"
+    outcome = run.stream(
+        pipeline.load(changed(("rows.parquet", "rows"), ("\n[spark]", more))), spark
+    )
+    assert outcome.late == 2
+
+
+@pytest.mark.slow
+def test_a_rate_for_some_seconds(changed: Change, home: Path) -> None:
+    file = changed(
+        ('time = "ts"\nkeys = ["user"]\nwatermark = "1 hour"',
+         'time = "timestamp"\nkeys = ["user"]\nwatermark = "1 second"'),
+        ('"parquet"\npath = "rows.parquet"', '"rate"\nrows_per_second = 20'),
+        ("[windows]", "[columns]\nuser = 'value % 2'\namount = 'value * 1.0D'\n"
+                      """shop = "'s'"\n[windows]"""),
+        ("\n[spark]", '\n[stream]\ntrigger = "1 second"\n\n[spark]'),
+    )  # fmt: skip
+    command = [*SASH, "run", "--stream", "--for", "25 s", file.name]
+    done = subprocess.run(command, cwd=home, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = parquet.read_table(home / "out").sort_by("value")
+    assert len(found) > 50
+    assert found["value"].to_pylist() == list(range(len(found))), "each row once"
+
+
 def test_no_watermark(changed: Change, capsys: pytest.CaptureFixture[str]) -> None:
     file = changed(('watermark = "1 hour"\n', ""))
     assert main(["run", "--stream", str(file)]) == 2
