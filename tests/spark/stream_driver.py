@@ -49,7 +49,7 @@ def main(base: Path, seed: int | None) -> None:
 def kill_workers(chance: random.Random) -> None:
     """Kill the worker that is at work, again and again."""
     while True:
-        time.sleep(chance.uniform(1, 8))
+        time.sleep(chance.uniform(0.5, 5))
         before = work_of(workers())
         time.sleep(0.05)
         after = work_of(before)

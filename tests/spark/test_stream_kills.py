@@ -79,7 +79,7 @@ def kill_drivers(
         files = len(list((base / "in").glob("*.parquet")))
         streams.write(base / "in", itertools.islice(more, max(0, 8 + batches(base) - files)))
         seed = chance.randrange(1 << 30) if kills > 10 else None
-        goal = batches(base) + chance.randrange(6 if kills > 10 else 3)
+        goal = batches(base) + chance.randrange(5 if kills > 10 else 3)
         process = driver(base, base / "log", seed)
         said = run_until(process, lambda n=goal: batches(base) >= n, chance.uniform(0, 3))
         assert "started" in said, (base / "log").read_text()[-3000:]
