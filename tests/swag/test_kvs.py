@@ -98,7 +98,7 @@ def test_the_papers_sizes() -> None:
     assert room.page == 128
     assert (room.levels[0].tail_size, room.levels[0].head_size) == (512, 512)
     typed: Any = swag.AMTA(affine(), store=stores.open("memory:"))
-    assert typed._room.page * 16 == 1 << 16, "numbers fill pages of 64 KiB"
+    assert typed._room.page * 16 == 1 << 17, "numbers fill pages of 128 KiB"
 
 
 @both

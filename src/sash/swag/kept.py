@@ -2,8 +2,8 @@
 
 Where partials are objects a page has 128 nodes, a tail buffers 512 and a head caches 512,
 refilled when fewer than 256 are ahead: the paper's sizes, of the lowest of the levels that
-pages stand for. Numbers fill pages of 64 KiB, because a record costs about the same for
-1 KiB (decision 9); a tail and a head have four pages.
+pages stand for. Numbers fill pages of 128 KiB, because a record of 1 KiB costs a third of
+that (decision 9); a tail and a head have four pages, and a batch is done in pieces of four.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 VERSION = 1  # of pages and tails
 OBJECTS_A_PAGE = 128
-PAGE_BYTES = 1 << 16
+PAGE_BYTES = 1 << 17
 MANY_MISSES = 256
 
 
