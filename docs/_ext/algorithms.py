@@ -88,7 +88,8 @@ def traced(name: str) -> Trace:
             trace.step = step
             tree.update([step - 1], [step - 1])
         return trace
-    window: Any = getattr(swag, name)(trace.monoid())
+    more = {"min_arity": 2} if name == "FiBA" else {}  # small nodes, so that there is a tree
+    window: Any = getattr(swag, name)(trace.monoid(), **more)
     for step in range(STEPS):
         trace.step = step
         _slide(window, name, step)
@@ -210,7 +211,7 @@ class Algorithm(Directive):
             else f"What it combines, step by step: a window of {WINDOW} rows"
         )
         if name == "FiBA":
-            what += ", rows out of order"
+            what += ", rows out of order, nodes of 2 to 4"
         return [
             nodes.rubric("", "Its picture"),
             figure(what, drawing(name)),

@@ -89,8 +89,8 @@ def _run(options: argparse.Namespace) -> None:
     if options.seconds is not None and not options.stream:
         raise EndError("run: --for is for streams: add --stream", WRONG_INPUT)
     loaded = pipeline.load(options.file)
-    if options.report is not None and loaded.sink.path is None:
-        loaded.sink.table.wrong("format", "a report is made of what was written; use parquet")
+    if options.report is not None and loaded.sink.format != "parquet":
+        loaded.sink.table.wrong("format", 'a report is made of what was written; use "parquet"')
     run.check(loaded, options.stream)
     spark = run.start(loaded)
     try:

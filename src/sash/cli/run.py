@@ -212,8 +212,8 @@ def stream(pipeline: Pipeline, spark: SparkSession, seconds: float | None = None
             _stop(query)
             sinks.sweep(pipeline.sink)
     outcome = Outcome(0, time.monotonic() - begun, batches=batches)
-    if pipeline.sink.path is not None and any(pipeline.sink.path.glob("*")):
-        outcome.rows = spark.read.format(pipeline.sink.format).load(str(pipeline.sink.path)).count()
+    if pipeline.sink.path is not None and any(pipeline.sink.path.glob("part-*")):
+        outcome.rows = sinks.written(spark, pipeline.sink, pipeline.sink.path).count()
     return outcome
 
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import sash
+from sash.cli import sinks
 from sash.cli.pipeline import Pipeline
 from sash.cli.run import Outcome
 from sash.cli.spark_types import SparkSession
@@ -29,10 +30,7 @@ KEYS, MOST = 4, 4  # as many keys, and as many answers of each, are drawn
 def write(pipeline: Pipeline, outcome: Outcome, spark: SparkSession, place: Path) -> Path:
     """Draw what a run wrote; returns where the page is."""
     assert pipeline.sink.path is not None
-    reader = spark.read.format(pipeline.sink.format)
-    if pipeline.sink.format == "csv":
-        reader = reader.options(header=True, inferSchema=True)
-    answers: pa.Table = reader.load(str(pipeline.sink.path)).toArrow()
+    answers: pa.Table = sinks.written(spark, pipeline.sink, pipeline.sink.path).toArrow()
     rate = outcome.rows / outcome.seconds if outcome.seconds else 0.0
     tiles = [
         Tile("rows", f"{outcome.rows:,}"),

@@ -11,7 +11,7 @@ from urllib.parse import unquote
 
 from sash.cli.errors import EndError
 from sash.cli.pipeline import Sink
-from sash.cli.spark_types import DataFrame
+from sash.cli.spark_types import DataFrame, SparkSession
 
 UNFINISHED = ".unfinished"
 
@@ -36,17 +36,18 @@ def write(answers: DataFrame, sink: Sink) -> int:
         options = {"header": True} if sink.format == "csv" else {}
         writer = answers.write.format(sink.format).options(**(options | sink.options))
         writer.save(str(unfinished))
-        count = _count(answers, sink, unfinished)
+        count = written(answers.sparkSession, sink, unfinished).count()
         if count == 0:
             raise EndError("the source is empty: no rows, so nothing is written")
     return count
 
 
-def _count(answers: DataFrame, sink: Sink, place: Path) -> int:
-    reader = answers.sparkSession.read.format(sink.format)
+def written(spark: SparkSession, sink: Sink, place: Path) -> DataFrame:
+    """What was written to a place, read back."""
+    reader = spark.read.format(sink.format)
     if sink.format == "csv":
         reader = reader.options(**({"header": True} | sink.options))
-    return reader.load(str(place)).count()
+    return reader.load(str(place))
 
 
 @contextmanager
