@@ -146,9 +146,3 @@ def test_sums_of_decimals_that_overflow(spark: SparkSession, ansi: str) -> None:
         out = sash.windowed(df, time="t").agg(c=sf.sum("d").over(sash.rows(2)))
         with pytest.raises(Exception, match=r"[Dd]ecimal.*precision"):
             out.collect()
-
-
-def test_streams_are_not_taken(spark: SparkSession) -> None:
-    stream = spark.readStream.format("rate").load()
-    with pytest.raises(TypeError, match="streaming"):
-        sash.windowed(stream, time="timestamp").agg(c=sf.count().over("1 hour"))

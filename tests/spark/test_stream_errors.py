@@ -87,11 +87,15 @@ def test_a_streams_options_elsewhere(spark: SparkSession) -> None:
             sash.windowed(data, "k", time="ts", emit="arrival").agg(n=N)
 
 
-def test_complete_mode(spark: SparkSession, tmp_path: Path) -> None:
-    """Spark itself refuses it, when the query starts."""
-    out = sash.windowed(streams.source(spark, tmp_path), "k", time="ts").agg(n=N)
+def test_other_output_modes(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark itself refuses Complete when the query starts; Update is the same as Append."""
+    streams.write(tmp_path / "in", [streams.last(1), streams.last(2), streams.last()])
+    out = sash.windowed(streams.source(spark, tmp_path / "in"), "k", time="ts", shards=1).agg(n=N)
     with pytest.raises(Exception, match=r"STREAMING_OUTPUT_MODE\.UNSUPPORTED_OPERATION"):
         out.writeStream.format("noop").outputMode("complete").start()
+    writer = out.writeStream.format("memory").queryName("updated").trigger(availableNow=True)
+    writer.outputMode("update").start().awaitTermination()
+    assert [row.n for row in spark.table("updated").orderBy("ts").collect()] == [1, 2]
 
 
 def test_null_times(spark: SparkSession, tmp_path: Path) -> None:

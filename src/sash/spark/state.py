@@ -50,7 +50,7 @@ def read_state(
 def describe_state(
     spark: SparkSession, location: str, *, operator: int | None = None, batch: int | None = None
 ) -> dict[str, Any]:
-    """What a checkpoint's windows are for and how much they hold; reads the lists of pages only.
+    """What a checkpoint's windows are for and how much they hold, from the lists of pages.
 
     `definition`, `watermark`, `shards` that have been used, `pages`, `rows`, `slices` (with
     `every`, one a key and slice) and `bytes`.
