@@ -41,6 +41,12 @@ def cell(q: Any, level: int, j: int) -> int:
     return fetch(q, level, j)
 
 
+def recent(q: Any, level: int, j: int) -> int:
+    """Where a node lies that is in the tail, as the youngest are."""
+    k = level << FIELDS
+    return q.levels[k + 1] + (j & q.levels[k + 2])
+
+
 class Level:
     """One level: where its tail and its head begin, in nodes and in cells."""
 

@@ -33,7 +33,7 @@ from sash.kernel.words import (
     policy,
     put,
 )
-from sash.swag.mta import MTA, cell, node, older
+from sash.swag.mta import MTA, node, older, recent
 from sash.swag.window import agree
 
 FRONT, BACK, OLD = FIRST_FREE, FIRST_FREE + 1, FIRST_FREE + 2
@@ -103,7 +103,7 @@ def query(q: Any, at: At) -> Partial:
 def insert(q: Any, at: At, v: Partial) -> At:
     """Algorithm 3: add a leaf; where it begins a pair, the pair before it gets its parent."""
     f, e, h, m, s, front, back = at
-    put(q.part, cell(q, 0, e), v)
+    put(q.part, recent(q, 0, e), v)
     if f == e:
         return At(f, e + 1, 0, e + 1, 0, hold(q, FRONT, v), back)
     back = hold(q, BACK, combine(back, v))
@@ -122,8 +122,8 @@ def insert(q: Any, at: At, v: Partial) -> At:
 def parent(q: Any, f: int, level: int, j: int) -> None:
     """Make node j, unless some of its items are gone: such a node is never read."""
     if j << level >= f:
-        both = combine(node(q, level - 1, 2 * j), node(q, level - 1, 2 * j + 1))
-        put(q.part, cell(q, level, j), both)
+        left, right = recent(q, level - 1, 2 * j), recent(q, level - 1, 2 * j + 1)
+        put(q.part, recent(q, level, j), combine(get(q.part, left), get(q.part, right)))
 
 
 def evict(q: Any, at: At) -> At:

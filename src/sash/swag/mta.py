@@ -9,30 +9,26 @@ Legend  f..e is the window. Level 0 has its items; node j of level l stands for 
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 
 from sash.kernel import paged, segments, words
-from sash.kernel.bind import bind_plain
-from sash.kernel.compiled import Kernel
-from sash.kernel.cursors import entered
 from sash.kernel.words import LIFTED, Partial, combine, get, hold
 from sash.monoids.fingerprint import fingerprint
 from sash.monoids.monoid import Monoid
-from sash.stores import Store, StoreError
+from sash.stores import Store
 from sash.swag.kept import Kept
-from sash.swag.snapshot import SnapshotError, unpack
-from sash.swag.window import WORTH_COMPILING, InOrder, is_numeric
+from sash.swag.lasting import Lasting
+from sash.swag.snapshot import SnapshotError
+from sash.swag.window import WORTH_COMPILING, is_numeric
 
 FOREVER = 1 << 62
 PIECE = 1 << 14
 FEW = 64
-LARGE_PAGE = 10  # levels; below it plain Python is as good, unless kernels are there
 
 Policy = Callable[[Any, Any], bool]
 
@@ -41,6 +37,11 @@ def cell(q: Any, level: int, j: int) -> int:
     """Where node j of a level lies: each level is a ring, half as long as the one below."""
     s = q.cap[0] >> level
     return s + (j & (s - 1))
+
+
+def recent(q: Any, level: int, j: int) -> int:
+    """Where one of the three youngest nodes of a level lies, or the one that comes next."""
+    return cell(q, level, j)
 
 
 def node(q: Any, level: int, j: int) -> Partial:
@@ -55,7 +56,7 @@ def older(q: Any, is_first: bool, old: Partial, v: Partial) -> Partial:
     return hold(q, LIFTED, combine(old, v))
 
 
-class MTA(InOrder):
+class MTA(Lasting):
     """A window kept as a tree in levels; bulk evictions cost O(log n), as single ones do.
 
     `policy(total, old)`, of partials, says whether the oldest items, combined into `old`,
@@ -64,14 +65,35 @@ class MTA(InOrder):
     items, it is true of fewer. If it is not, some are evicted that it is true of and with
     one more is not. It compiles as the monoid does; of the catalogue's monoids it sees the
     partials of the variant for the inputs, `monoid.of(dtype)`.
+
+    With `store` (a store, or the spec of one) the window is kept there under `name`, and only
+    its ends are here: O(log n) memory. If a window of that name is there already, it is
+    opened as it was last committed, and `offset` says which input comes next:
+
+    >>> from sash import monoids as m, stores, swag
+    >>> store = stores.open("memory:")  # or "lmdb:path", "redis://…"
+    >>> w = swag.AMTA(m.Sum(), store=store, name="readings")
+    >>> w.insert_many([1, 2, 3]); w.commit()
+    3
+    >>> again = swag.AMTA(m.Sum(), store=store, name="readings")
+    >>> again.offset, again.query()
+    (3, 6)
+
+    autocommit  True: the window also commits by itself, whenever that costs little. False:
+                only `commit` does; what was evicted since takes room in the store until then.
+    page        nodes a record has; `buffer`, how many of a level wait to be written; `cache`,
+                how many are read ahead: powers of two, the latter at least four pages.
+                128, 512 and 512 of objects; pages of 128 KiB of numbers.
+
+    A store that does not answer raises `sash.stores.StoreError`, with the window as it was
+    before the call, or before the piece of a batch: `offset` says how far it came. It goes on
+    when the store is back. A second owner of the window is a `StoreConflict`. Partials that
+    are objects are pickled: open only what you trust.
     """
 
     scratch = 1
     bulk: ClassVar[Callable[..., Any]]  # bulk(q, at, k): evict k items
     enforced: ClassVar[Callable[..., Any]]  # insert(q, at, v), and enforce the policy
-    paged: ClassVar[type]  # the store whose levels are in pages
-    edits: ClassVar[bool] = False  # whether steps change nodes that were there before
-    final: ClassVar[Any]  # final(at, level): below it, nodes of a level do not change
 
     def __init__(
         self,
@@ -97,27 +119,11 @@ class MTA(InOrder):
             self._kept.open()
 
     def _adopt(self, monoid: Monoid, inputs: Any) -> None:
-        if self._kept is not None:
-            self._kept.begin_anew()
         super()._adopt(monoid, inputs)
+        more: dict[Any, Any] = {}
         if self.policy is not None:
-            insert = type(self).enforced
-            self._words = {
-                words.policy: as_function(self.policy), **self._words, words.insert: insert,
-            }  # fmt: skip
-        plain = self._words
-        if self._kept is not None:
-            self.store = type(self).paged  # type: ignore[misc]
-            self._words = {
-                segments.fetch: lambda q, level, j: self._room.fetch(level, j), cell: segments.cell,
-                **self._words,
-            }  # fmt: skip
-            plain = {words.put: lambda part, i, v: self._room.put(part, i, v), **self._words}
-        if self.policy is not None or self._kept is not None:
-            self._plain = bind_plain(monoid, plain if type(self).edits else self._words)
-            self._insert = self._plain(self._words[words.insert])
-            self._evict = self._plain(self._words[words.evict])
-            self._query = self._plain(self._words[words.query])
+            more = {words.policy: as_function(self.policy), words.insert: type(self).enforced}
+        self._bind(monoid, more, {cell: segments.cell, recent: segments.recent})
         self._bulk = self._plain(type(self).bulk)
 
     def _new_room(self) -> Any:
@@ -223,111 +229,6 @@ class MTA(InOrder):
                 continue
             start = where.stop
 
-    # Over a store
-
-    @property
-    def offset(self) -> int:
-        """How many items were inserted, or `commit(offset=…)` and those since then.
-
-        Of a window that was opened again: which input comes next.
-        """
-        return int(self._at.e) + (0 if self._kept is None else self._kept.base)
-
-    def commit(self, offset: int | None = None) -> int:
-        """Have the store keep the window as it is now; gives its offset.
-
-        All of it or, when it raises, nothing: then the last commit still stands, this one
-        is tried again before anything else is written, and the window here is as it was.
-        `offset` says where in the input the window is, and is counted on from there.
-        """
-        kept = self._over_a_store("commit")
-        len(self)  # refuses a window that was left half changed
-        if offset is not None:
-            kept.base = offset - int(self._at.e)
-        kept.commit()
-        return self.offset
-
-    def close(self) -> None:
-        """Commit, if the window does so by itself, and let go of a store that it opened."""
-        kept = self._over_a_store("close")
-        if kept.ledger.autocommit:
-            self.commit()
-        kept.close()
-
-    def check(self) -> None:
-        try:
-            self._check()
-        finally:
-            if self._kept is not None:  # it read all that is in the store
-                self._room.forget()
-
-    def _check(self) -> None:
-        raise NotImplementedError
-
-    def _leave(self, name: str) -> None:
-        """Refuse to be used from now on: another object will have this window."""
-
-        def refuse(*_: Any) -> Any:
-            raise RuntimeError(f"this window made room for others: ask for {name} again")
-
-        self._insert = self._evict = self._query = self._size = refuse
-
-    def _over_a_store(self, what: str) -> Kept:
-        if self._kept is None:
-            raise TypeError(f"{what} is for a window over a store; this one is in memory: store=…")
-        return self._kept
-
-    def _kernel(self, driver: Any, columns: Any) -> Kernel | None:
-        if self._kept is not None and self._layout is not None and self._compiled is not False:
-            from sash.kernel.callback import fetch
-
-            self._words[segments.fetch] = fetch
-        return super()._kernel(driver, columns)
-
-    def _derive(self, room: segments.Segments, at: Any, level: int, n: int, first: int) -> None:
-        """Combine the levels above a page, compiled where a page of numbers is large."""
-        kernel = self._kernel(paged.derive, ()) if self._kernels or n >= LARGE_PAGE else None
-        if kernel is None:
-            self._plain(paged.derive)(room.plain, at, level, n, first)
-        else:
-            kernel.run(room.memory(), entered(at, room.held), level, n, first)
-
-    def _run(self, kernel: Kernel, *arguments: Any) -> None:
-        if self._kept is None:
-            super()._run(kernel, *arguments)
-            return
-        self._room.fixed, self._room.misses = True, 0
-        try:
-            super()._run(kernel, *arguments)
-        finally:
-            self._room.fixed = False
-        self._kept.adapt(self._room.misses)
-
-    @contextlib.contextmanager
-    def _whole(self) -> Iterator[None]:
-        """As in memory; but what fails because of the store is undone, and may be tried again."""
-        if self._kept is None:
-            with super()._whole():
-                yield
-            return
-        at, saved = self._at, self._room.save(type(self).edits and self.policy is not None)
-        problem: BaseException | None = None
-        with super()._whole():
-            try:
-                yield
-            except Exception as error:
-                problem = self._room.problem or error
-                if not isinstance(problem, StoreError | paged.TooFar):
-                    raise
-        problem = problem or self._room.problem
-        if problem is not None:
-            self._at = at
-            self._room.undo(saved)
-            raise problem
-
-    def _mend(self) -> None:
-        """Set nodes anew that steps change in place, in a window that was just opened."""
-
     # Snapshots
 
     @functools.cached_property
@@ -350,15 +251,6 @@ class MTA(InOrder):
     def _set_state(self, header: dict[str, Any], payload: bytes) -> None:
         self._check_policy(header["policy"])
         super()._set_state(header, payload)
-
-    def _take(self, header: dict[str, Any], anew: bool) -> None:
-        """Cursors, and the types of the inputs, as a header has them; `anew`: in a new room."""
-        if header["inputs"] is not None:
-            kinds = tuple(np.dtype(d) for d in header["inputs"])
-            self._adopt(self.monoid.of(kinds[0] if len(kinds) == 1 else kinds), kinds)
-        elif anew:
-            self._room = self._new_room()
-        self._at = self.cursors(*unpack(header["at"]))
 
 
 def as_function(policy: Policy) -> Policy:
