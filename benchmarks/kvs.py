@@ -178,8 +178,8 @@ def operations(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 def dimensions(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Figure 9: AMTA, 2^15 items, one window for k counts."""
-    n, size = min(options.items, 1 << 20), 1 << 15
-    for k in (1, 2, 5, 10, 20, 50):
+    n, size = min(options.items, 1 << 18), 1 << 15
+    for k in (1, 2, 5, 10, 20):
         for kind in options.stores:
             with window("AMTA", kind, counts(k), above_the_size) as w:
                 xs, out = np.full(n, size), np.empty(n, np.int64)

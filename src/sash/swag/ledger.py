@@ -148,10 +148,10 @@ class Ledger:
 
     def opened(self) -> None:
         """Pages past the tails were written ahead of a commit that never came: they go."""
-        levels = len(self.tails)
-        self._stale = [(numbers(k, young >> self.bits), numbers(k + 1))
-                       for k, (young, _) in enumerate(self.tails)]  # fmt: skip
-        self._stale.append((numbers(levels), numbers(LEVELS)))
+        bases = range(0, len(self.tails), self.bits)
+        firsts = ((k, self.tails[k][0] >> self.bits) for k in bases)
+        self._stale = [(numbers(k, first), numbers(k + 1)) for k, first in firsts]
+        self._stale.append((numbers(len(self.tails)), numbers(LEVELS)))
 
     def wipe(self) -> None:
         """Begin anew: the next commit deletes all pages."""
@@ -193,7 +193,7 @@ class Ledger:
         state, tails = self.state(at)
         self.body = state
         deletes: list[Range] = []
-        for level in range(len(tails)):
+        for level in range(0, len(tails), self.bits):  # those that have pages
             first, gone = at.f >> level >> self.bits, self._gone.get(level, 0)
             if first > gone:
                 deletes.append((numbers(level, gone), numbers(level, first)))
