@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -168,6 +169,26 @@ def test_types_are_known_from_the_first_batch_on() -> None:
     again = swag.AMTA(m.Max(), store=store, **SMALL)
     assert (again.query(), again.offset, again.is_typed, len(again)) == (999.0, 1001, True, 1000)
     again.check()
+    again.evict_many(1000)
+    again.commit()
+    third = swag.AMTA(m.Max(), store=store, **SMALL)
+    third.insert_many(np.arange(5000.0))
+    assert (third.query(), third.offset, len(third)) == (4999.0, 6001, 5000)
+    third.check()
+
+
+def test_a_store_by_its_spec(tmp_path: Path) -> None:
+    """The window opens and closes it; also when it refuses what is there."""
+    spec = f"lmdb:{tmp_path}/s"
+    window = swag.AMTA(affine(), store=spec)
+    window.insert_many(list(range(100)))
+    window.close()
+    for _ in range(2):
+        with pytest.raises(swag.SnapshotError, match=f"{spec}.*not of 'Sum'"):
+            swag.AMTA(m.Sum(), store=spec)
+    again = swag.AMTA(affine(), store=spec)
+    assert (again.offset, again.query()) == (100, recalculated(affine(), list(range(100))))
+    again.close()
 
 
 @both

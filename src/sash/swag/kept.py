@@ -48,7 +48,7 @@ class Kept:
         self.store = stores.open(store) if isinstance(store, str) else store
         if not isinstance(self.store, stores.Store):
             raise TypeError(f"store must be a store or the spec of one, not {store!r}")
-        self._sizes = page, buffer, cache
+        self._asked = self._sizes = page, buffer, cache
         for what, size in (("page", page), ("buffer", buffer), ("cache", cache)):
             if size is not None and (size < 16 or size & (size - 1)):
                 raise ValueError(f"{what} must be a power of two, 16 at least, not {size}")
@@ -60,8 +60,9 @@ class Kept:
 
     def begin_anew(self) -> None:
         """The window, which is empty, counts its items from 0 again, maybe with another type."""
-        if hasattr(self._window, "_at"):
+        if hasattr(self._window, "_at") and self._window._at.e > 0:
             self.base += self._window._at.e
+            self._sizes = self._asked  # a page was what it was for the old type
             self.ledger.wipe()
 
     def new_room(self) -> Paged:
@@ -116,6 +117,14 @@ class Kept:
 
     def open(self) -> None:
         """Take the window that was last committed, if there is one."""
+        try:
+            self._open()
+        except BaseException:
+            if self.opened_here:
+                self.store.close()
+            raise
+
+    def _open(self) -> None:
         ledger, window = self.ledger, self._window
         if not ledger.body:
             if ledger.known is not None:  # pages were written, and never a commit
