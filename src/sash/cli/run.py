@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Iterator
@@ -250,15 +251,9 @@ def _followed(query: StreamingQuery, running: Stage, seconds: float | None) -> l
     while True:
         ended = _asked(lambda: query.awaitTermination(1))
         for progress in query.recentProgress:
-            one = progress if isinstance(progress, dict) else _plain(progress)
+            one = json.loads(progress.json)
             batches[one["batchId"]] = one
         rows = sum(one.get("numInputRows", 0) for one in batches.values())
         running.note = f"{len(batches)} batches, {rows:,} rows in"
         if ended or (seconds is not None and time.monotonic() - begun >= seconds):
             return list(batches.values())
-
-
-def _plain(progress: Any) -> dict[str, Any]:
-    import json
-
-    return json.loads(progress.json)

@@ -81,6 +81,7 @@ def sweep(sink: Sink) -> None:
     for part in log.parent.glob("part-*"):
         if part.name not in committed:
             part.unlink()
+            part.with_name(f".{part.name}.crc").unlink(missing_ok=True)
 
 
 def remove(place: Path) -> None:
