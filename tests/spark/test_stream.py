@@ -61,7 +61,7 @@ def slides(data: Any, **options: Any) -> Any:
 def test_every_frame(spark: SparkSession, tmp_path: Path) -> None:
     """With a restart in the middle, on another number of partitions."""
     table = streams.rows(np.random.default_rng(1), 400)
-    files = [*streams.cut(table, 5), streams.last()]
+    files = [*streams.cut(table, 4), streams.last()]
     streams.write(tmp_path / "in", files[:2])
     figures = streams.run(
         all_frames(streams.source(spark, tmp_path / "in"), late="side", shards=4), tmp_path
@@ -86,7 +86,7 @@ def test_every_frame(spark: SparkSession, tmp_path: Path) -> None:
 def test_windows_by_time_alone(spark: SparkSession, tmp_path: Path) -> None:
     """Several keys, no local copies of pages; late rows are those that Spark holds late."""
     table = streams.rows(np.random.default_rng(2), 400, disorder=120)
-    files = [*streams.cut(table, 5), streams.last()]
+    files = [*streams.cut(table, 4), streams.last()]
     late = streams.late(files, DELAY)
     streams.write(tmp_path / "in", files)
     stream = streams.source(spark, tmp_path / "in")
@@ -95,14 +95,14 @@ def test_windows_by_time_alone(spark: SparkSession, tmp_path: Path) -> None:
     assert late
     assert streams.differing(found, by_time(streams.without(table, late)), ["i"]) == {}
     assert sum(each["rows_late"] for each in figures) == len(late)
-    assert [each["rows_in"] for each in figures] == [80] * 5 + [1, 0]
+    assert [each["rows_in"] for each in figures] == [100] * 4 + [1, 0]
     assert sum(each["rows_out"] for each in figures) == found.num_rows
     assert figures[-1]["state_rows"] == 1  # the last row waits, all others have gone
 
 
 def test_windows_every_slide(spark: SparkSession, tmp_path: Path) -> None:
     table = streams.rows(np.random.default_rng(3), 400, disorder=120)
-    files = [*streams.cut(table, 5), streams.last()]
+    files = [*streams.cut(table, 4), streams.last()]
     late = streams.late(files, DELAY)
     streams.write(tmp_path / "in", files)
     streams.run(slides(streams.source(spark, tmp_path / "in"), late="side", shards=2), tmp_path)

@@ -69,7 +69,7 @@ def run_until(
 def kill_drivers(
     base: Path, kills: int, chance: random.Random, more: Iterator[pa.Table]
 ) -> tuple[int, int]:
-    """Kill drivers at random times, and workers if it is to be often; how many of both.
+    """Kill drivers at random times, and some of their workers if often; how many of both.
 
     A driver is killed up to 3 seconds after a few micro-batches, or none at all. There is
     always more to read: files come as the stream goes on.
@@ -77,8 +77,8 @@ def kill_drivers(
     drivers = workers = 0
     while drivers + workers < kills:
         files = len(list((base / "in").glob("*.parquet")))
-        streams.write(base / "in", itertools.islice(more, max(0, 8 + batches(base) - files)))
-        seed = chance.randrange(1 << 30) if kills > 10 else None
+        streams.write(base / "in", itertools.islice(more, max(0, 4 + batches(base) - files)))
+        seed = chance.randrange(1 << 30) if kills > 10 and chance.random() < 0.3 else None
         goal = batches(base) + chance.randrange(5 if kills > 10 else 3)
         process = driver(base, base / "log", seed)
         said = run_until(process, lambda n=goal: batches(base) >= n, chance.uniform(0, 3))
