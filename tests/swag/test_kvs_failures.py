@@ -279,3 +279,31 @@ def test_a_page_that_is_missing_is_named() -> None:
     with pytest.raises(StoreError, match="page 31 of level 0 of the window is not there"):
         window.evict_many(500)
     assert len(window) == 1000
+
+
+def test_a_partial_that_does_not_pickle_loses_nothing() -> None:
+    """The commit is refused; the window here is whole, and the one that was committed too."""
+
+    class Stubborn(int):
+        def __reduce__(self) -> Any:
+            raise TypeError("not this one")
+
+    store = stores.open("memory:")
+    monoid = Monoid("sum", 0, lambda x: x, lambda a, b: a + b, dtype=object)
+    window = swag.AMTA(monoid, store=store, **SMALL)
+    for i in range(100):
+        window.insert(i)
+    window.commit()
+
+    def insert() -> None:
+        for _ in range(500):
+            window.insert(Stubborn(1))
+
+    with pytest.raises(TypeError, match="not this one"):
+        insert()
+    n = len(window)
+    assert window.query() == 4950 + n - 100
+    with pytest.raises(TypeError, match="not this one"):
+        window.commit()
+    window.check()
+    assert swag.AMTA(monoid, store=store).query() == 4950

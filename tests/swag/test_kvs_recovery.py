@@ -163,6 +163,54 @@ def test_killed_hundreds_of_times(tmp_path: Path, server: Server, case: str, kin
     kill_many(place, *CASES[case], 150)
 
 
+def many(store: stores.Store) -> swag.Windows:
+    """Windows of which few fit in memory, so that they also commit to make room."""
+    return swag.Windows(swag.AMTA, words(), store=store, memory=100 << 10, compiled=False, **SMALL)
+
+
+def key_and_rest(i: int) -> tuple[int, int]:
+    """Which window item i goes to, and how many items it has after that, at most."""
+    return i * i % 13, 30 + i % 50
+
+
+def work_on_many(open_store: Open, say: Callable[[int], None]) -> None:
+    windows = many(open_store())
+    while True:
+        i = windows.offset
+        key, most = key_and_rest(i)
+        window = windows[key]
+        window.insert(item(i))
+        window.evict_many(max(0, len(window) - most))
+        if i % 97 == 0:
+            say(windows.commit())
+
+
+def kill_many_windows(open_store: Open, times: int) -> None:
+    dice, kept, done = Random(times), {k: list[int]() for k in range(13)}, 0
+    for _ in range(times):
+        said = kill_one(partial(work_on_many, open_store), dice.randrange(3), dice.random() * 0.03)
+        with open_store() as store:
+            windows = many(store)
+            assert windows.offset >= max(said, done)
+            for i in range(done, windows.offset):
+                key, most = key_and_rest(i)
+                kept[key] = [*kept[key], item(i)][-most:]
+            done = windows.offset
+            for key, items in kept.items():
+                assert windows[key].query() == "".join(chr(97 + x % 26) for x in items)
+                windows[key].check()
+    assert done > 10 * times
+
+
+def test_many_windows_killed_at_random_points(tmp_path: Path) -> None:
+    kill_many_windows(lmdb_at(tmp_path / "s", sync=False), 4)
+
+
+@pytest.mark.slow
+def test_many_windows_killed_hundreds_of_times(tmp_path: Path) -> None:
+    kill_many_windows(lmdb_at(tmp_path / "s", sync=False), 200)
+
+
 class Deadly(LMDB):
     """Ends the process inside a commit's transaction, when so many records of it are put."""
 

@@ -60,7 +60,7 @@ class Pages(Protocol):
         """Raise what stands in the way of `write`."""
 
     def write(self, found: dict[Place, Any], at: Any) -> None:
-        """Take pages, at a moment when the cursors are `at`; keeps them if it can not yet."""
+        """Take pages, at a moment when the cursors are `at`; copies those it keeps."""
 
 
 class Paged(Segments):
@@ -210,7 +210,10 @@ class Paged(Segments):
                     level.young = level.old = level.read = first >> up
 
     def take(self, at: Any) -> dict[Place, Any]:
-        """The whole pages of all tails, which leave them: their room is free again."""
+        """The whole pages of all tails, which leave them: their room is free again.
+
+        They may be parts of the tails: use them, or copy them, before the next insertion.
+        """
         self._pages.prepare()
         self.pass_by(at)
         leaving = [self._leaving(at, base) for base in range(0, len(self.levels), self.bits)]
@@ -349,12 +352,13 @@ class Paged(Segments):
                 self.put_head(level, lo, self.run(level, lo, (first + self.page) >> up))
 
     def _tail_page(self, level: Level, page: int) -> Any:
-        """A copy; what of it the window has passed before it was whole is the identity."""
+        """What of it the window has passed before it was whole is the identity."""
         first, end = page << self.bits, (page + 1) << self.bits
+        if level.young <= first and level.tail_size >= self.page:
+            start = level.tail + (first & (level.tail_size - 1))
+            return self.columns["part"].array[start : start + self.page]
         run = self.run(level, max(first, level.young), end)
         missing = self.page - len(run)
-        if missing == 0:
-            return run
         if self.layout is None:
             return [self._identity] * missing + run
         values = np.empty((self.page, *run.shape[1:]), run.dtype)

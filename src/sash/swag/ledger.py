@@ -60,6 +60,10 @@ class Commit:
     pages: dict[Place, Any] = field(default_factory=dict)
     deletes: list[Range] = field(default_factory=list)
 
+    def own(self) -> None:
+        """Copy pages that may be parts of a tail, before it goes on."""
+        self.pages = {place: values.copy() for place, values in self.pages.items()}
+
     def puts(self) -> list[tuple[bytes, Any]]:
         records = [(numbers(*place), encode(values)) for place, values in self.pages.items()]
         if self.tails is not None:
@@ -80,6 +84,7 @@ class Flight:
         """Go, without an error: `settle` has that."""
         space = self.parts[0][0].space
         if space.waits:
+            self.own()
             self._future = thread_of(space).submit(self._put)
         else:
             with contextlib.suppress(StoreError):
@@ -87,19 +92,24 @@ class Flight:
 
     def settle(self) -> None:
         """Return when it is done; raise what stands in the way, and stay to be tried again."""
-        done = self._future
-        self._future = None
+        done, self._future = self._future, None
         try:
             if done is None:
                 self._put()
             else:
                 done.result()
-        except StoreError:
-            if done is None:
+        except BaseException as problem:
+            if done is None or not isinstance(problem, StoreError):
+                self.own()
                 raise
             self._put()
         for ledger, commit in self.parts:
             ledger.known, ledger.flight = commit.header or None, None
+
+    def own(self) -> None:
+        """Keep what it has, whatever becomes of the tails."""
+        for _, commit in self.parts:
+            commit.own()
 
     def _put(self) -> None:
         puts, deletes, expect = [], [], {}
@@ -190,7 +200,11 @@ class Ledger:
 
     def commit(self, found: dict[Place, Any], at: Any) -> Commit:
         """A commit of the window as it is; `found` are pages that just left the tails."""
-        state, tails = self.state(at)
+        try:
+            state, tails = self.state(at)
+        except BaseException:  # a partial that does not pickle: the pages are kept
+            Flight([(self, self.stamped(Commit(b"", pages=found)))]).own()
+            raise
         self.body = state
         deletes: list[Range] = []
         for level in range(0, len(tails), self.bits):  # those that have pages
