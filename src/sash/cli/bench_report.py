@@ -44,10 +44,16 @@ def page(found: dict[str, Any]) -> Page:
     sections = [
         Section(title_of(name), [*figures(name, result["rows"]), table(result["rows"])],
                 NOTES.get(name, ""))
-        for name, result in found.items()
+        for name, result in ordered(found)
     ]  # fmt: skip
     lead = "Figures of one machine, best of several runs taken in turns: compare within a chart."
     return Page("Sash: benchmarks", lead, tiles, sections)
+
+
+def ordered(found: dict[str, Any]) -> list[tuple[str, Any]]:
+    """Results in the order of TITLES, others after them."""
+    places = {name: place for place, name in enumerate(TITLES)}
+    return sorted(found.items(), key=lambda item: places.get(item[0], len(places)))
 
 
 def title_of(name: str) -> str:
@@ -150,10 +156,10 @@ def rst(found: dict[str, Any]) -> str:
         ".. Made by `sash bench --docs docs/performance.rst`: edit sash.cli.bench_report.\n",
         "Performance\n===========\n",
         f"Measured on {m['date']} on {m['cores']} cores of an {m['processor']}, Python "
-        f"{m['Python']}, with ``sash bench``. Figures scatter by a fifth where other work goes on: "
+        f"{m['Python']}, by the benchmarks that ``sash bench`` runs. Figures scatter by a fifth where other work goes on: "
         "compare within a chart, and run it on your machine.\n",
     ]
-    for name, result in found.items():
+    for name, result in ordered(found):
         title = title_of(name)
         parts.append(f"{title}\n{'-' * len(title)}\n")
         if name in NOTES:
