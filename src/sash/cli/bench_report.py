@@ -156,8 +156,8 @@ def rst(found: dict[str, Any]) -> str:
         ".. Made by `sash bench --docs docs/performance.rst`: edit sash.cli.bench_report.\n",
         "Performance\n===========\n",
         f"Measured on {m['date']} on {m['cores']} cores of an {m['processor']}, Python "
-        f"{m['Python']}, by the benchmarks that ``sash bench`` runs. Figures scatter by a fifth where other work goes on: "
-        "compare within a chart, and run it on your machine.\n",
+        f"{m['Python']}, by the benchmarks that ``sash bench`` runs. Figures scatter by a "
+        "fifth where other work goes on: compare within a chart, and run it on your machine.\n",
     ]
     for name, result in ordered(found):
         title = title_of(name)
