@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -12,6 +13,7 @@ import pytest
 
 from sash import Monoid, stores, swag
 from sash import monoids as m
+from sash.stores.memory import Memory
 from tests.swag.policies import CASES, Case, affine, enforce, recalculated, total_of
 
 SMALL = {"page": 16, "buffer": 32, "cache": 32}
@@ -247,6 +249,44 @@ def test_two_windows_of_one_store_do_not_meet() -> None:
     assert a.query() == recalculated(affine(), xs[600:600])
     assert b.query() == recalculated(affine(), ys)
     b.check()
+
+
+class Slow(Memory):
+    """A store whose commits wait for us."""
+
+    waits = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go, self.threads = threading.Event(), set[str]()
+
+    def _commit(self, puts: Any, deletes: Any, expect: Any) -> None:
+        self.threads.add(threading.current_thread().name)
+        assert self.go.wait(20)
+        super()._commit(puts, deletes, expect)
+
+
+def test_writing_in_the_background() -> None:
+    """While pages are on their way the window goes on, and reads them from memory."""
+    store = Slow()
+    window: Any = swag.AMTA(affine(), store=store, compiled=False, **SMALL)
+    n = 0
+    while window._kept.ledger.flight is None:
+        window.insert(n)
+        n += 1
+    pages = len(window._kept.ledger.flight.parts[0][1].pages)
+    for _ in range(10):
+        window.insert(n)
+        n += 1
+    window.evict_many(20)
+    assert window.query() == recalculated(affine(), list(range(20, n)))
+    assert (pages > 0, store.keys(), window._kept.ledger.pages_read) == (True, [], 0)
+    store.go.set()
+    window.commit()
+    assert store.threads >= {"sash-store_0"}
+    again = swag.AMTA(affine(), store=store, compiled=False)
+    assert again.query() == window.query()
+    again.check()
 
 
 def test_offsets() -> None:

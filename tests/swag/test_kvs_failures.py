@@ -18,6 +18,7 @@ import pytest
 from sash import Monoid, stores, swag
 from sash import monoids as m
 from sash.stores import StoreConflict, StoreError, StoreFull, StoreUnavailable
+from sash.stores.memory import Memory
 from sash.swag.ledger import HEADER
 from tests.stores.conftest import Server
 from tests.swag.policies import CASES, affine, recalculated
@@ -123,6 +124,43 @@ def test_away_in_the_middle_of_compiled_code(server: Server, algorithm: Any) -> 
         window.check()
         assert window.slide(jump).tolist() == in_memory.slide(jump).tolist()
         window.check()
+
+
+@pytest.mark.parametrize("algorithm", [swag.AMTA, swag.LogMTA])
+def test_away_after_a_search_has_read_what_it_needed(algorithm: Any) -> None:
+    """The insertion was done, so it raises nothing; the next one does, before it begins."""
+
+    class Once(Memory):
+        left = 1 << 62
+
+        def _get_many(self, keys: list[bytes]) -> list[bytes | None]:
+            self.left -= 1
+            if self.left < 0:
+                raise StoreUnavailable(self.name, "away")
+            return super()._get_many(keys)
+
+    monoid, policy, away = CASES[2].make(), CASES[2].policy, 0
+    for left in range(12):
+        store = Once()
+        window = algorithm(monoid, policy, store=store, compiled=False, **SMALL)
+        in_memory = algorithm(monoid, policy, compiled=False)
+        for w in (window, in_memory):
+            w.insert_many([3000] * 3000)
+        store.left = left
+        for x in (1200, 1200, 1200):
+            before = window.offset
+            try:
+                window.insert(x)
+            except StoreUnavailable:
+                away += 1
+                assert window.offset == before
+                store.left = 1 << 62
+                window.insert(x)
+            in_memory.insert(x)
+            assert (len(window), window.query()) == (len(in_memory), in_memory.query())
+        store.left = 1 << 62
+        window.check()
+    assert away > 2
 
 
 def test_a_commit_whose_answer_is_lost(server: Server) -> None:

@@ -15,8 +15,8 @@ Legend  page p of a group has nodes p << bits up to (p + 1) << bits of its lowes
 
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Iterable
+import contextlib
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -186,9 +186,14 @@ class Paged(Segments):
         raise TypeError("a window over a store slides by its own means: use slide or insert_many")
 
     def release(self, at: Any) -> None:
-        """After evictions or a search: the head is where the window now begins."""
+        """After evictions or a search: the head is where the window now begins.
+
+        The step is done, so what pages do not answer is not its error: spare nodes stay, and
+        the next step asks again before it begins.
+        """
         if self._spare:
-            self.reach(at, 1)
+            with contextlib.suppress(OSError):
+                self.reach(at, 1)
         self._seen.clear()
 
     def undo(self, saved: dict[str, Any]) -> None:
@@ -234,26 +239,23 @@ class Paged(Segments):
 
     # Tails, for a commit and after it
 
-    def tails(self, at: Any) -> list[tuple[int, bytes | memoryview]]:
-        """Of each level, where its tail begins and its final nodes as bytes."""
+    def tails(self, at: Any) -> list[tuple[int, Any]]:
+        """Of each level, where its tail begins and its final nodes."""
         return [
-            (level.young, encode(self.run(level, level.young, max(level.young, end))))
+            (level.young, self.run(level, level.young, max(level.young, end)))
             for level, end in ((s, self._final(at, k)) for k, s in enumerate(self.levels))
         ]
 
-    def set_tails(self, at: Any, tails: Iterable[tuple[int, bytes]]) -> None:
+    def set_tails(self, at: Any, tails: list[tuple[int, Any]]) -> None:
         """Begin with these; heads are read when they are asked for."""
-        runs = []
         self.levels = []
-        for k, (young, blob) in enumerate(tails):
-            level = Level(young)
-            up = k % self.bits
+        for k, (young, _) in enumerate(tails):
+            level, up = Level(young), k % self.bits
             level.old = level.read = min(young, (at.f >> (k - up) & -self.page) >> up)
             self.levels.append(level)
-            runs.append(decode(blob, self.layout))
-        self.lay_out([(power_of_two(max(LEAST, len(run) + RECENT)), 0) for run in runs])
-        for level, run in zip(self.levels, runs):
-            self.put_run(level, level.young, run)
+        self.lay_out([(power_of_two(max(LEAST, len(run) + RECENT)), 0) for _, run in tails])
+        for level, (young, run) in zip(self.levels, tails):
+            self.put_run(level, young, run)
         self._roomy = self._reached = -1
 
     # Inside
@@ -364,19 +366,3 @@ class Paged(Segments):
         values = np.empty((self.page, *run.shape[1:]), run.dtype)
         values[:missing], values[missing:] = self._identity, run
         return values
-
-
-def encode(values: Any) -> bytes | memoryview:
-    """A run of nodes as bytes: an array's own, not copied, or objects pickled."""
-    if isinstance(values, np.ndarray):
-        return values.view(np.uint8).reshape(-1).data if len(values) else b""
-    return pickle.dumps(values)
-
-
-def decode(blob: bytes, layout: Layout | None) -> Any:
-    """What `encode` gave; an array is not copied."""
-    if layout is None:
-        return pickle.loads(blob)
-    if layout.length is None:
-        return np.frombuffer(blob, layout.array_dtype)
-    return np.frombuffer(blob, layout.dtype).reshape(-1, layout.length)

@@ -4,6 +4,8 @@ Order   in order.   Needs   associativity.
 Cost    combines, on average: insert 2, evict 1, query 1; at most 4 log n + 3 for any of
         them, however many items are evicted; enforcing a policy O(log k) to evict k.
         Space n items and n inner nodes, in 2 n to 8 n rows, and log n for the stack.
+Kept    with store=…: O(log n) pages' worth of nodes here, n in the store; a combine more for
+        each item that is evicted after it left memory (decision 9).
 Paper   Constant-Time Sliding Window Framework with Reduced Memory Footprint and Efficient
         Bulk Evictions, 2018, section 4.2.
 Legend  f..e is the window, a forest. f..m is the oldest tree, its root at level h; front

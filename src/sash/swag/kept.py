@@ -19,7 +19,7 @@ from sash.kernel.paged import Paged
 from sash.kernel.rings import power_of_two
 from sash.monoids.monoid import Monoid
 from sash.swag import snapshot
-from sash.swag.ledger import Flight, Ledger
+from sash.swag.ledger import Flight, Ledger, decode
 
 if TYPE_CHECKING:
     from sash.swag.mta import MTA
@@ -144,7 +144,8 @@ class Kept:
         self._sizes = state["page"], *self._sizes[1:]
         window._take(state, anew=state["page"] != window._room.page)
         ledger.opened()
-        window._room.set_tails(window._at, ledger.tails)
+        tails = [(young, decode(blob, window._layout)) for young, blob in ledger.tails]
+        window._room.set_tails(window._at, tails)
         window._room.undo(dict(snapshot.unpack(state["others"])))
         ledger.tails = []
         self.base = state["base"]

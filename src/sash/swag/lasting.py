@@ -90,6 +90,8 @@ class Lasting(InOrder):
         kept.close()
 
     def check(self) -> None:
+        if self._kept is not None:
+            self._room.reach(self._at, 1)
         try:
             self._check()
         finally:

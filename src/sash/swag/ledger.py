@@ -28,8 +28,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import numpy as np
+
 from sash.kernel.layout import Layout
-from sash.kernel.paged import decode, encode
 from sash.kernel.segments import LEVELS, Place
 from sash.stores import Space, Store, StoreConflict, StoreError, numbers
 from sash.stores.contract import Range
@@ -202,6 +203,7 @@ class Ledger:
         """A commit of the window as it is; `found` are pages that just left the tails."""
         try:
             state, tails = self.state(at)
+            blob = pickle.dumps([(young, bytes(encode(run))) for young, run in tails])
         except BaseException:  # a partial that does not pickle: the pages are kept
             Flight([(self, self.stamped(Commit(b"", pages=found)))]).own()
             raise
@@ -212,7 +214,6 @@ class Ledger:
             if first > gone:
                 deletes.append((numbers(level, gone), numbers(level, first)))
                 self._gone[level] = first
-        blob = pickle.dumps([(young, bytes(run)) for young, run in tails])
         self._ahead, self._size = 0, len(blob)
         return self.stamped(Commit(b"", blob, found, deletes))
 
@@ -233,3 +234,19 @@ class Ledger:
         if self.flight is None:
             return None
         return next((c.pages.get(place) for ledger, c in self.flight.parts if ledger is self), None)
+
+
+def encode(values: Any) -> bytes | memoryview:
+    """A run of nodes as bytes: an array's own, not copied, or objects pickled."""
+    if isinstance(values, np.ndarray):
+        return values.view(np.uint8).reshape(-1).data if len(values) else b""
+    return pickle.dumps(values)
+
+
+def decode(blob: bytes, layout: Layout | None) -> Any:
+    """What `encode` gave; an array is not copied."""
+    if layout is None:
+        return pickle.loads(blob)
+    if layout.length is None:
+        return np.frombuffer(blob, layout.array_dtype)
+    return np.frombuffer(blob, layout.dtype).reshape(-1, layout.length)

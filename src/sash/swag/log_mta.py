@@ -3,6 +3,8 @@
 Order   in order.   Needs   associativity.
 Cost    combines: insert log n + 1, evict of any number of items log n, query 1;
         enforcing a policy log n + 1 more.   Space 4 n to 16 n rows of a partial.
+Kept    with store=…: O(log n) pages' worth of nodes here, n in the store; a combine more for
+        each item that is evicted after it left memory (decision 9).
 Paper   Constant-Time Sliding Window Framework with Reduced Memory Footprint and Efficient
         Bulk Evictions, 2018, section 4.1.
 Legend  f..e is the window; h is the root's level, the lowest that has at most two nodes.
