@@ -9,11 +9,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
 import sash
 from sash import functions as sf
+from sash.engine.live import Live
+from sash.engine.pages import KEY
+from sash.engine.shard import Shard
+from sash.spark.state import rows_of
 from tests.spark import streams
 
 
@@ -89,6 +94,45 @@ def leaves_nothing(spark: SparkSession, base: Path) -> None:
     streams.run(windows(streams.source(spark, base / "in"), shards=2), base)
     rows = sash.spark.read_state(spark, str(base / "out.checkpoint")).collect()
     assert [(row.k, row.answered) for row in rows] == [("end", False)]
+
+
+class InMemory(dict[str, bytes]):
+    """A shard's pages, as a state store has them."""
+
+    def put(self, name: str, data: Any) -> None:
+        self[name] = bytes(memoryview(data))
+
+    def delete(self, name: str) -> None:
+        del self[name]
+
+
+ASKED = {
+    "around": {"s": sf.sum("v").over(sash.rows_between(-2, 2))},
+    "following": {"s": sf.sum("v").over(sash.range_between("-9 seconds", "7 seconds"))},
+    "delta": {"s": sf.sum("v").over(sash.delta("v", 300))},
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_what_is_answered(name: str) -> None:
+    """A row that waits is one that has not come out, whatever it waits for."""
+    table = streams.rows(np.random.default_rng(21), 300, disorder=5)
+    query = sash.windowed(table, "k", time="ts").query(**ASKED[name])
+    store, out, mark = InMemory(), set(), None
+    for batch in streams.cut(table, 5):
+        keys = batch.column("k").to_pylist()
+        hashes = [9 if k is None else int(k[1:]) // 2 for k in keys]  # two keys share one
+        shard = Shard(Live(query, table.schema, {"s": pa.int64()}), store)
+        step = shard.step(batch.append_column(KEY, pa.array(hashes, pa.int64())), mark)
+        out |= set(step.rows.column("i").to_pylist())
+        mark = int(np.asarray(batch.column("ts").cast(pa.int64())).max()) - 5 * streams.SECOND
+    pages = pa.table({"shard": [3] * len(store), "name": [*store], "page": [*store.values()]})
+    fields = [f for f in table.schema if f.name != "x"]
+    schema = pa.schema([("shard", pa.int32()), *fields, ("answered", pa.bool_())])
+    rows = rows_of(pages, schema).to_pylist()
+    waiting = {row["i"] for row in rows if not row["answered"]}
+    assert waiting == set(range(300)) - out
+    assert 0 < len(waiting) < len(rows)
 
 
 def test_no_checkpoint_of_sash(spark: SparkSession, tmp_path: Path) -> None:

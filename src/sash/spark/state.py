@@ -16,9 +16,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-from sash.engine.columns import numbers, one_array
+from sash.engine.columns import changes, numbers, one_array
 from sash.engine.definition import unit_of
-from sash.engine.pages import KEY, LIST, ROWS, SLICES, Listing, Page, from_bytes, rest_of
+from sash.engine.pages import LIST, ROWS, SLICES, Listing, Page, from_bytes, rest_of
 from sash.engine.rows import HELD
 from sash.engine.table import key_codes
 from sash.spark.processor import STATE
@@ -190,8 +190,8 @@ def answered(rows: pa.Table, listing: Listing) -> np.ndarray:
     times = numbers(one_array(rows.column(definition["time"])))
     done = times <= mark - definition["ahead"]
     if ahead := definition["rows ahead"]:
-        hashes = numbers(one_array(rows.column(KEY)))
-        begins = np.append(0, 1 + np.flatnonzero(hashes[1:] != hashes[:-1]))
+        keys = [one_array(rows.column(name)) for name in definition["keys"]]
+        begins = np.append(0, 1 + np.flatnonzero(changes(keys))) if keys else np.zeros(1, np.int64)
         lengths = np.diff(np.append(begins, len(times)))
         settled = np.add.reduceat(times <= mark, begins)
         number = np.arange(len(times)) - np.repeat(begins, lengths)
