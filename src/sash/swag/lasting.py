@@ -140,13 +140,12 @@ class Lasting(InOrder):
             self._room.fixed = False
         self._kept.adapt(self._room.misses)
 
+    def _whole(self) -> contextlib._GeneratorContextManager[None]:
+        return super()._whole() if self._kept is None else self._undone()
+
     @contextlib.contextmanager
-    def _whole(self) -> Iterator[None]:
+    def _undone(self) -> Iterator[None]:
         """As in memory; but what fails because of the store is undone, and may be tried again."""
-        if self._kept is None:
-            with super()._whole():
-                yield
-            return
         at, saved = self._at, self._room.save(type(self).edits and self.policy is not None)
         problem: BaseException | None = None
         with super()._whole():

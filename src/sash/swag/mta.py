@@ -40,8 +40,9 @@ def cell(q: Any, level: int, j: int) -> int:
 
 
 def recent(q: Any, level: int, j: int) -> int:
-    """Where one of the three youngest nodes of a level lies, or the one that comes next."""
-    return cell(q, level, j)
+    """Where one of the three youngest nodes of a level lies, or the next: here as any other."""
+    s = q.cap[0] >> level
+    return s + (j & (s - 1))
 
 
 def node(q: Any, level: int, j: int) -> Partial:
@@ -135,7 +136,8 @@ class MTA(Lasting):
 
     def evict(self) -> None:
         """Remove the oldest item; IndexError if there is none."""
-        self._room.reach(self._at, 1)
+        if self._kept is not None:
+            self._room.reach(self._at, 1)
         super().evict()
         self._room.release(self._at)
 
