@@ -30,7 +30,7 @@ TICK, CUTS, FIRST, OWN = "__sash_tick", "__sash_cuts", "__sash_first", "__sash_o
 """Columns on the way: the time, where its key is cut, the first range it goes to, its own."""
 
 WIDE = 2
-WORTH_NO_KEY, WORTH_KEYS = 1 << 24, 1 << 31
+WORTH_NO_KEY, WORTH_KEYS = 1 << 24, 1 << 30
 """Bytes of input, as Spark estimates them, from which on it is worth to look for a split; with
 keys that costs about a quarter of a light job, and most have no key that dominates."""
 
