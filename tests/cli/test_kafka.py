@@ -55,6 +55,7 @@ def of_kafka(changed: Change, servers: str, topic: str) -> Path:
     return changed(('"parquet"\npath = "rows.parquet"', source))
 
 
+@pytest.mark.slow
 def test_a_batch(broker: Broker, changed: Change, spark: Any) -> None:
     broker.send("batch", payments(0, 100))
     outcome = run.batch(pipeline.load(of_kafka(changed, broker.servers, "batch")), spark)

@@ -31,6 +31,7 @@ def in_files(folder: Path, count: int, first: int = 0) -> None:
         os.utime(file, (1e9 + number, 1e9 + number))
 
 
+@pytest.mark.slow
 def test_a_stream_gives_the_batch_s_rows(changed: Change, home: Path, spark: Any) -> None:
     in_files(home / "rows", 3)
     more = "\n[stream]\nfiles_per_batch = 1\n\n[spark]"

@@ -23,6 +23,8 @@ SETTINGS: dict[str, Setting] = {
     # Spark's own default is a type that other readers of Parquet have given up
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
+RECENT = 1000
+"""Batches of a stream of which the figures are kept."""
 
 
 @dataclass
@@ -32,13 +34,8 @@ class Outcome:
     rows: int
     seconds: float
     plan: str = ""
-    batches: list[dict[str, Any]] = field(default_factory=list)  # of a stream, as Spark reports
-
-    @property
-    def late(self) -> int:
-        """How many rows of a stream came after the watermark had passed them."""
-        figures = [f for b in self.batches for f in b.get("observedMetrics", {}).values()]
-        return sum(int(f.get("rows_late") or 0) for f in figures)
+    batches: list[dict[str, Any]] = field(default_factory=list)  # a stream's last ones
+    late: int = 0  # rows of a stream that came after the watermark had passed them
 
 
 def start(pipeline: Pipeline) -> SparkSession:
@@ -203,7 +200,7 @@ def stream(pipeline: Pipeline, spark: SparkSession, seconds: float | None = None
     with stage("streaming") as running:
         query = _asked(lambda: _started(pipeline, found))
         try:
-            batches = _followed(query, running, seconds)
+            outcome = _followed(query, running, seconds)
         except KeyboardInterrupt:
             raise EndError(
                 "interrupted; what was given out is whole, and the same command goes on from there",
@@ -212,7 +209,7 @@ def stream(pipeline: Pipeline, spark: SparkSession, seconds: float | None = None
         finally:
             _stop(query)
             sinks.sweep(pipeline.sink)
-    outcome = Outcome(0, time.monotonic() - begun, batches=batches)
+    outcome.seconds = time.monotonic() - begun
     if pipeline.sink.path is not None and any(pipeline.sink.path.glob("part-*")):
         outcome.rows = sinks.written(spark, pipeline.sink, pipeline.sink.path).count()
     return outcome
@@ -229,7 +226,9 @@ def _started(pipeline: Pipeline, found: DataFrame) -> StreamingQuery:
     sinks.sweep(sink)  # of a run that was killed
     if sink.replace and sink.path is not None:
         sinks.remove(sink.path)
-        sinks.remove(place_of_checkpoint(pipeline) or sink.path)
+        old = place_of_checkpoint(pipeline)
+        if old is not None and (old / "metadata").is_file():  # Spark's; nothing else is removed
+            sinks.remove(old)
     options = {"header": True} if sink.format == "csv" else {}
     writer = found.writeStream.format(sink.format).outputMode("append")
     writer = writer.options(**(options | sink.options))
@@ -244,16 +243,27 @@ def _started(pipeline: Pipeline, found: DataFrame) -> StreamingQuery:
     return writer.start(str(sink.path)) if sink.path is not None else writer.start()
 
 
-def _followed(query: StreamingQuery, running: Stage, seconds: float | None) -> list[dict[str, Any]]:
+def _followed(query: StreamingQuery, running: Stage, seconds: float | None) -> Outcome:
     """Wait for the query's end, noting its batches; ends with what went wrong in it."""
     batches: dict[int, dict[str, Any]] = {}
+    rows = late = 0  # of batches that are no longer kept
     begun = time.monotonic()
     while True:
         ended = _asked(lambda: query.awaitTermination(1))
         for progress in query.recentProgress:
             one = json.loads(progress.json)
-            batches[one["batchId"]] = one
-        rows = sum(one.get("numInputRows", 0) for one in batches.values())
-        running.note = f"{len(batches)} batches, {rows:,} rows in"
+            if one["batchId"] >= min(batches, default=0):
+                batches[one["batchId"]] = one
+        while len(batches) > RECENT:
+            oldest = batches.pop(min(batches))
+            rows, late = rows + oldest["numInputRows"], late + _late(oldest)
+        count = rows + sum(one["numInputRows"] for one in batches.values())
+        running.note = f"{max(batches, default=-1) + 1} batches, {count:,} rows in"
         if ended or (seconds is not None and time.monotonic() - begun >= seconds):
-            return list(batches.values())
+            late += sum(map(_late, batches.values()))
+            return Outcome(0, 0.0, batches=list(batches.values()), late=late)
+
+
+def _late(batch: dict[str, Any]) -> int:
+    figures = batch.get("observedMetrics", {}).values()
+    return sum(int(each.get("rows_late") or 0) for each in figures)
