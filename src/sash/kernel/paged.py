@@ -19,11 +19,10 @@ import contextlib
 from collections.abc import Callable
 from typing import Any, Protocol
 
-import numpy as np
-
+from sash.kernel.cells import new_cells
 from sash.kernel.layout import Layout
 from sash.kernel.rings import LEAST, power_of_two
-from sash.kernel.segments import NEVER, Level, Place, Segments, cell
+from sash.kernel.segments import NEVER, Level, Place, Segments, cell, raw
 from sash.kernel.words import attach, combine, get, put
 
 RECENT = 3  # a step reads at most so many of a level's youngest nodes: they stay in the tail
@@ -358,11 +357,12 @@ class Paged(Segments):
         first, end = page << self.bits, (page + 1) << self.bits
         if level.young <= first and level.tail_size >= self.page:
             start = level.tail + (first & (level.tail_size - 1))
-            return self.columns["part"].array[start : start + self.page]
+            return raw(self.columns["part"].array)[start : start + self.page]
         run = self.run(level, max(first, level.young), end)
         missing = self.page - len(run)
         if self.layout is None:
             return [self._identity] * missing + run
-        values = np.empty((self.page, *run.shape[1:]), run.dtype)
-        values[:missing], values[missing:] = self._identity, run
+        values = new_cells(self.layout, self.page)
+        values[:missing] = self._identity
+        raw(values)[missing:] = run
         return values

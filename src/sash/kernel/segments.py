@@ -169,17 +169,18 @@ class Segments:
 
     def run(self, level: Level, lo: int, hi: int) -> Any:
         """Nodes lo to hi - 1 of a tail, copied."""
-        array, i, n = self.columns["part"].array, lo & (level.tail_size - 1), hi - lo
+        array, i, n = raw(self.columns["part"].array), lo & (level.tail_size - 1), hi - lo
         if i + n <= level.tail_size:
             return array[level.tail + i : level.tail + i + n].copy()
-        run, fits = new_cells(self.layout, n), level.tail_size - i
+        run, fits = raw(new_cells(self.layout, n)), level.tail_size - i
         run[:fits] = array[level.tail + i : level.tail + level.tail_size]
         run[fits:] = array[level.tail : level.tail + n - fits]
         return run
 
     def put_run(self, level: Level, lo: int, run: Any) -> None:
         """Set nodes of a tail."""
-        array, i = self.columns["part"].array, lo & (level.tail_size - 1)
+        array, i = raw(self.columns["part"].array), lo & (level.tail_size - 1)
+        run = raw(run)
         fits = min(len(run), level.tail_size - i)
         array[level.tail + i : level.tail + i + fits] = run[:fits]
         array[level.tail : level.tail + len(run) - fits] = run[fits:]
@@ -187,7 +188,7 @@ class Segments:
     def put_head(self, level: Level, lo: int, run: Any) -> None:
         """Set nodes of a head, a page's share of it."""
         start = level.head + (lo & (level.head_size - 1))
-        self.columns["part"].array[start : start + len(run)] = run
+        raw(self.columns["part"].array)[start : start + len(run)] = raw(run)
 
     def spare(self, level: int, j: int) -> int | None:
         """The cell of a spare node, if it is here."""
@@ -234,8 +235,16 @@ class Segments:
         self._view = memoryview(self.columns["levels"])
 
 
+def raw(cells: Any) -> Any:
+    """Cells to be copied: NumPy copies tuples number by number, but bytes at once."""
+    if isinstance(cells, np.ndarray) and cells.dtype.names is not None:
+        return cells.view(f"V{cells.dtype.itemsize}")
+    return cells
+
+
 def _move(old: Any, a: int, size: int, new: Any, b: int, to: int, first: int) -> None:
     """A ring of `size` cells at a, from node `first` on, to one of `to` cells at b."""
+    old, new = raw(old), raw(new)
     lo, hi = first, first + min(size, to)
     while lo < hi:
         i, j = lo & (size - 1), lo & (to - 1)
