@@ -42,8 +42,8 @@ def figures_of(progress: Any) -> list[Figures]:
     return found
 
 
-def line(figures: Figures) -> str:
-    """A micro-batch's figures as a person reads them.
+def line(figures: Figures, which: bool = False) -> str:
+    """A micro-batch's figures as a person reads them; `which`: also of which aggregations.
 
     >>> figures = {"query": "fraud", "batch": 7, "seconds": 0.8, "rows_per_second": 12500.0}
     >>> figures |= {"rows_in": 10000, "rows_out": 9800, "rows_late": 3, "keys": 120}
@@ -61,7 +61,8 @@ def line(figures: Figures) -> str:
         f"{f['seconds']:.2f} s{rate}",
         f"watermark {mark}" if mark else "no watermark yet",
     ]
-    return f"{f['query']}, batch {f['batch']}: {'; '.join(parts)}"
+    call = f" ({f['aggregations']})" if which else ""
+    return f"{f['query']}, batch {f['batch']}{call}: {'; '.join(parts)}"
 
 
 def size(count: float) -> str:
@@ -100,10 +101,11 @@ class Progress(StreamingQueryListener):
 
     def onQueryProgress(self, event: Any) -> None:
         """A micro-batch is done."""
-        for figures in figures_of(event.progress):
-            self.recent.append(figures)
-            if self._write is not None:
-                self._write(line(figures))
+        found = figures_of(event.progress)
+        self.recent.extend(found)
+        if self._write is not None:
+            for figures in found:
+                self._write(line(figures, which=len(found) > 1))
 
     def onQueryIdle(self, event: Any) -> None:
         """Nothing came."""
