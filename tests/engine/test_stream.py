@@ -11,6 +11,7 @@ import pytest
 
 import sash
 from sash import functions as sf
+from sash.engine import stream
 from sash.engine.definition import Query
 from sash.engine.stream import run
 from tests.engine.oracle import alike, expected
@@ -89,6 +90,15 @@ def test_every_frame(name: str) -> None:
             "words": sf.concat("w").over(frame),  # not commutative
         }
         check(sample(150, seed), aggregations, size=size)
+
+
+@pytest.mark.parametrize("name", FRAMES)
+def test_a_batch_of_many_keys_and_blocks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks end within keys, while keys that begin later are at hand already."""
+    monkeypatch.setattr(stream, "BLOCK", 50)
+    check(sample(400, 11), {"n": sf.count().over(FRAMES[name])}, size=1000)
+    apart = sash.delta("s", 4)
+    check(sample(400, 12), {"n": sf.count().over(apart)}, size=1000)
 
 
 def test_a_delta_and_a_predicate() -> None:

@@ -69,6 +69,8 @@ def rows(memory: Any, at: At, begin: int, end: int, available: int, keys: int, k
     longest, shortest = 0, FURTHEST
     for key in range(keys):
         first, stop = q.keys[key], stop_of(q, key, keys, available)
+        if first >= end:  # a key of a later pass: the pointers stay where they are
+            break
         for i in range(max(first, begin), min(stop, end)):
             lo = max(first, i - before) if kind & BOUNDED_BELOW else first
             hi = max(first, min(stop, i + after + 1)) if kind & BOUNDED_ABOVE else stop
@@ -84,6 +86,8 @@ def times(memory: Any, at: At, begin: int, end: int, available: int, keys: int, 
     longest, shortest = 0, FURTHEST
     for key in range(keys):
         first, stop = q.keys[key], stop_of(q, key, keys, available)
+        if first >= end:  # a key of a later pass: the pointers stay where they are
+            break
         lo = max(lo, first) if kind & BOUNDED_BELOW else first
         hi = max(hi, first) if kind & BOUNDED_ABOVE else stop
         for i in range(max(first, begin), min(stop, end)):
@@ -129,6 +133,8 @@ def sessions(memory: Any, at: At, begin: int, end: int, available: int, keys: in
     longest, shortest = 0, FURTHEST
     for key in range(keys):
         first, stop = q.keys[key], stop_of(q, key, keys, available)
+        if first >= end:  # a key of a later pass: the pointers stay where they are
+            break
         for i in range(max(first, begin), min(stop, end)):
             t = get(q.time, i)
             if i == first or t - get(q.time, i - 1) > before:
@@ -146,6 +152,8 @@ def slides(memory: Any, at: At, begin: int, end: int, available: int, keys: int,
     longest, shortest = 0, FURTHEST
     for key in range(keys):
         first, stop = q.keys[key], stop_of(q, key, keys, available)
+        if first >= end:  # a key of a later pass: the pointers stay where they are
+            break
         lo = max(lo, first)
         for i in range(max(first, begin), min(stop, end)):
             t = get(q.time, i)
@@ -170,6 +178,8 @@ def deltas(memory: Any, at: At, begin: int, end: int, available: int, keys: int,
     longest, shortest = 0, FURTHEST
     for key in range(keys):
         first, stop = q.keys[key], stop_of(q, key, keys, available)
+        if first >= end:  # a key of a later pass: the pointers stay where they are
+            break
         lo = max(lo, first)
         for i in range(max(first, begin), min(stop, end)):
             newest = get(q.time, i)
@@ -188,6 +198,8 @@ def untils(memory: Any, at: At, begin: int, end: int, available: int, keys: int,
     longest, shortest = 0, FURTHEST
     for key in range(keys):
         first, stop = q.keys[key], stop_of(q, key, keys, available)
+        if first >= end:  # a key of a later pass: the pointers stay where they are
+            break
         lo = max(lo, first)
         for i in range(max(first, begin), min(stop, end)):
             rows_in = write(q, i - begin, lo, i + 1)
