@@ -84,6 +84,7 @@ def test_a_stream_goes_on_where_it_was(broker: Broker, changed: Change, spark: A
         assert streamed[name].to_pylist() == wanted[name].to_pylist(), name
 
 
+@pytest.mark.slow
 def test_a_topic_that_is_not_there(broker: Broker, changed: Change, spark: Any) -> None:
     file = of_kafka(changed, "127.0.0.1:9", "none")
     file.write_text(

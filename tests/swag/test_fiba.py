@@ -111,7 +111,7 @@ def test_range_queries_of_every_range():
                 assert tree.range_query(lo, hi) == oracle.range_query(lo, hi)
 
 
-@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("compiled", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_many_ranges_at_once(compiled):
     tree = swag.FiBA(affine(), 3, compiled=compiled)
     random = Random(5)
@@ -209,6 +209,7 @@ def test_snapshot_and_restore(make):
         assert [(t, plain(v)) for t, v in copy] == [(t, plain(v)) for t, v in tree]
 
 
+@pytest.mark.slow
 def test_a_snapshot_keeps_the_types_of_a_window_that_was_typed():
     tree = swag.FiBA(m.Sum())
     tree.bulk_insert(np.arange(600), np.ones(600))

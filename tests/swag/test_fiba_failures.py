@@ -165,6 +165,7 @@ def ones():
 slides = pytest.param("slide", marks=pytest.mark.slow)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operation", ["bulk_insert", slides])
 def test_a_sum_that_overflows_in_compiled_code(operation):
     """An integer sum raises in the middle of machine code; the tree is given back."""
