@@ -136,6 +136,7 @@ def test_another_definition_after_a_restart(spark: SparkSession, tmp_path: Path)
     assert streams.differing(found, expected, ["i"]) == {}
 
 
+@pytest.mark.slow
 def test_a_source_that_repeats_rows(spark: SparkSession, tmp_path: Path) -> None:
     """It gives two rows of one, unless duplicates are dropped before the call."""
     table = streams.rows(np.random.default_rng(12), 120, disorder=5)

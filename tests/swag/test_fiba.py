@@ -265,6 +265,7 @@ def test_iterating_while_it_changes():
 
 
 @pytest.mark.parametrize("n", [100_000, 1 << 20])
+@pytest.mark.slow
 def test_at_most_24_bytes_an_entry(n):
     tree = swag.FiBA(m.Sum())
     step = 1 << 16
