@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import argparse
 import resource
-import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -28,7 +27,7 @@ import numpy as np
 
 from benchmarks import flights
 from benchmarks.fiba_trees import MONOIDS, Rounds, follow, in_order
-from benchmarks.measure import best_of, plot, reference_rate, table, write
+from benchmarks.measure import best_of, plot, reference_rate, report
 from sash import swag
 from sash.swag.fiba.bulks import address
 
@@ -206,14 +205,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--out", default="benchmarks/results")
     options = parser.parse_args(arguments)
-    rows = []
-    for row in EXPERIMENTS[options.experiment](options):
-        rows.append(row)
-        print(f"\r{len(rows)} done: {row}"[:100].ljust(100), end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
-    print(table(rows))
-    path = write(f"fiba_{options.experiment}", rows, options.out)
-    print(f"written to {path}")
+    found = EXPERIMENTS[options.experiment](options)
+    rows, path = report(f"fiba_{options.experiment}", found, options.out)
     if options.experiment == "throughput":
         draw(rows, path)
 

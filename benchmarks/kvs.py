@@ -32,7 +32,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import best_of, plot, table, write
+from benchmarks.measure import best_of, plot, report
 from sash import Monoid, stores, swag
 from sash import monoids as m
 from sash.monoids.runs import START, TAIL_START
@@ -293,14 +293,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--out", default="benchmarks/results")
     options = parser.parse_args(arguments)
-    rows = []
-    for row in EXPERIMENTS[options.experiment](options):
-        rows.append(row)
-        print(f"\r{len(rows)} done: {row}"[:100].ljust(100), end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
-    print(table(rows))
-    path = write(f"kvs_{options.experiment}", rows, options.out)
-    print(f"written to {path}")
+    found = EXPERIMENTS[options.experiment](options)
+    rows, path = report(f"kvs_{options.experiment}", found, options.out)
     if options.experiment in AXES:
         first = [{**r, "line": " ".join(str(r[k]) for k in ("algorithm", "store") if k in r)}
                  for r in rows]  # fmt: skip

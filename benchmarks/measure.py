@@ -7,13 +7,14 @@ import os
 import platform
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 REFERENCE = Path(__file__).with_name("reference.cpp")
 
@@ -72,6 +73,24 @@ def write(name: str, rows: list[dict[str, Any]], directory: str | Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1))
     return path
+
+
+def report(name: str, found: Iterable[dict[str, Any]], directory: str | Path) -> Report:
+    """Rows as they are measured; then all of them as text, and written as JSON."""
+    rows = []
+    for row in found:
+        rows.append(row)
+        print(f"done: {row}", file=sys.stderr, flush=True)
+    path = write(name, rows, directory)
+    print(f"{table(rows)}\nwritten to {path}", flush=True)
+    return Report(rows, path)
+
+
+class Report(NamedTuple):
+    """What was measured, and where it was written to."""
+
+    rows: list[dict[str, Any]]
+    path: Path
 
 
 def table(rows: list[dict[str, Any]]) -> str:

@@ -24,7 +24,7 @@ from pyspark.sql.types import DoubleType, StructField, StructType
 
 import sash
 import sash.spark
-from benchmarks.measure import best_of, table, write
+from benchmarks.measure import best_of, report
 from sash import functions as sf
 
 TREE = "spark.sql.window.segmentTree.enabled"
@@ -210,12 +210,7 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     spark = sash.spark.session("benchmark", options.master)
     for name in options.experiment:
-        found = []
-        for row in EXPERIMENTS[name](spark, options):
-            found.append(row)
-            print(f"done: {row}", flush=True)
-        print(table(found))
-        print(f"written to {write(f'spark_batch_{name}', found, options.out)}", flush=True)
+        report(f"spark_batch_{name}", EXPERIMENTS[name](spark, options), options.out)
         spark.catalog.clearCache()
     spark.stop()
 

@@ -29,7 +29,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 import sash
 import sash.spark
-from benchmarks.measure import table, write
+from benchmarks.measure import report
 from sash import functions as sf
 from sash.spark.shards import Packing, shard_ids
 from sash.spark.streaming import SHARDS, unpack
@@ -192,12 +192,8 @@ def main(arguments: list[str] | None = None) -> None:
     spark = sash.spark.session("benchmark", options.master)
     with tempfile.TemporaryDirectory(prefix="sash-streaming-") as folder:
         for name in options.experiment:
-            found = []
-            for row in EXPERIMENTS[name](spark, options, Path(folder)):
-                found.append(row)
-                print(f"done: {row}", flush=True)
-            print(table(found))
-            print(f"written to {write(f'streaming_{name}', found, options.out)}", flush=True)
+            found = EXPERIMENTS[name](spark, options, Path(folder))
+            report(f"streaming_{name}", found, options.out)
     spark.stop()
 
 

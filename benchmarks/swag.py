@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.measure import best_of, plot, reference_rate, table, write
+from benchmarks.measure import best_of, plot, reference_rate, report
 from sash import monoids as m
 from sash.kernel import latency
 from sash.kernel.answers import Answers
@@ -223,14 +223,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--out", default="benchmarks/results")
     options = parser.parse_args(arguments)
     options.sizes = [1 << size for size in options.sizes]
-    rows = []
-    for row in EXPERIMENTS[options.experiment](options):
-        rows.append(row)
-        print(f"\r{len(rows)} done: {row}"[:100].ljust(100), end="", file=sys.stderr, flush=True)
-    print(file=sys.stderr)
-    print(table(rows))
-    path = write(f"swag_{options.experiment}", rows, options.out)
-    print(f"written to {path}")
+    found = EXPERIMENTS[options.experiment](options)
+    rows, path = report(f"swag_{options.experiment}", found, options.out)
     if options.experiment in ("static", "dynamic"):
         drawn = plot(
             [r for r in rows if r["monoid"] == rows[0]["monoid"]],

@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 import sash
-from benchmarks.measure import best_of, table, write
+from benchmarks.measure import best_of, report
 from sash import functions as sf
 
 NAMES = {
@@ -138,13 +138,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--out", default="benchmarks/results")
     options = parser.parse_args(arguments)
-    found = []
-    for row in EXPERIMENTS[options.experiment](options):
-        found.append(row)
-        print(f"done: {row}", flush=True)
-    print(table(found))
-    path = write(f"tables_{options.experiment}_{options.times}", found, options.out)
-    print(f"written to {path}")
+    name = f"tables_{options.experiment}_{options.times}"
+    report(name, EXPERIMENTS[options.experiment](options), options.out)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ class Store(NamedTuple):
     """What a pass reads and writes."""
 
     time: Partials  # by row number; a Delta's column for a Delta
-    keys: Int64  # the first row of each key, from that of row `begin` on
+    keys: Int64  # the first row of each key, from that of row `begin` on, and after the last
     ends: Int8  # from row `begin` on, whether a row ends a window (Until) or was held (Delta)
     lo: Int64  # from row `begin` on
     hi: Int64
@@ -57,20 +57,13 @@ BOUNDED_BELOW, BOUNDED_ABOVE, WITH_LOWER, WITH_UPPER = 1, 2, 4, 8
 FURTHEST, LEAST = (1 << 63) - 1, -(1 << 63)
 
 
-def stop_of(q: Any, key: int, keys: int, available: int) -> int:
-    """The row after the last of a key that is there."""
-    return q.keys[key + 1] if key + 1 < keys else available
-
-
-def rows(memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int) -> At:
+def rows(memory: Any, at: At, begin: int, end: int, keys: int, kind: int) -> At:
     """Frames by count: `before` rows before to `after` rows after."""
     q = attach(memory)
     lo, hi, longest, shortest, before, after, offset = at
     longest, shortest = 0, FURTHEST
     for key in range(keys):
-        first, stop = q.keys[key], stop_of(q, key, keys, available)
-        if first >= end:  # a key of a later pass: the pointers stay where they are
-            break
+        first, stop = q.keys[key], q.keys[key + 1]
         for i in range(max(first, begin), min(stop, end)):
             lo = max(first, i - before) if kind & BOUNDED_BELOW else first
             hi = max(first, min(stop, i + after + 1)) if kind & BOUNDED_ABOVE else stop
@@ -79,15 +72,13 @@ def rows(memory: Any, at: At, begin: int, end: int, available: int, keys: int, k
     return At(lo, hi, longest, shortest, before, after, offset)
 
 
-def times(memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int) -> At:
+def times(memory: Any, at: At, begin: int, end: int, keys: int, kind: int) -> At:
     """Frames by time: from t - before to t + after, which ends are in says `kind`."""
     q = attach(memory)
     lo, hi, longest, shortest, before, after, offset = at
     longest, shortest = 0, FURTHEST
     for key in range(keys):
-        first, stop = q.keys[key], stop_of(q, key, keys, available)
-        if first >= end:  # a key of a later pass: the pointers stay where they are
-            break
+        first, stop = q.keys[key], q.keys[key + 1]
         lo = max(lo, first) if kind & BOUNDED_BELOW else first
         hi = max(hi, first) if kind & BOUNDED_ABOVE else stop
         for i in range(max(first, begin), min(stop, end)):
@@ -126,15 +117,13 @@ def advance(q: Any, row: int, stop: int, edge: Any, past: bool) -> int:
     return row
 
 
-def sessions(memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int) -> At:
+def sessions(memory: Any, at: At, begin: int, end: int, keys: int, kind: int) -> At:
     """From the first row after the last pause longer than `before`, to the row's peers."""
     q = attach(memory)
     lo, hi, longest, shortest, before, after, offset = at
     longest, shortest = 0, FURTHEST
     for key in range(keys):
-        first, stop = q.keys[key], stop_of(q, key, keys, available)
-        if first >= end:  # a key of a later pass: the pointers stay where they are
-            break
+        first, stop = q.keys[key], q.keys[key + 1]
         for i in range(max(first, begin), min(stop, end)):
             t = get(q.time, i)
             if i == first or t - get(q.time, i - 1) > before:
@@ -145,15 +134,13 @@ def sessions(memory: Any, at: At, begin: int, end: int, available: int, keys: in
     return At(lo, hi, longest, shortest, before, after, offset)
 
 
-def slides(memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int) -> At:
+def slides(memory: Any, at: At, begin: int, end: int, keys: int, kind: int) -> At:
     """The first window to end that has the row, so far: `before` its size, `after` its slide."""
     q = attach(memory)
     lo, hi, longest, shortest, size, slide, offset = at
     longest, shortest = 0, FURTHEST
     for key in range(keys):
-        first, stop = q.keys[key], stop_of(q, key, keys, available)
-        if first >= end:  # a key of a later pass: the pointers stay where they are
-            break
+        first, stop = q.keys[key], q.keys[key + 1]
         lo = max(lo, first)
         for i in range(max(first, begin), min(stop, end)):
             t = get(q.time, i)
@@ -168,7 +155,7 @@ def slides(memory: Any, at: At, begin: int, end: int, available: int, keys: int,
     return At(lo, hi, longest, shortest, size, slide, offset)
 
 
-def deltas(memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int) -> At:
+def deltas(memory: Any, at: At, begin: int, end: int, keys: int, kind: int) -> At:
     """Without the oldest rows that are more than `before` away from the row.
 
     Rows that were held are the window as it was left: it does not move before they are past.
@@ -177,9 +164,7 @@ def deltas(memory: Any, at: At, begin: int, end: int, available: int, keys: int,
     lo, hi, longest, shortest, before, after, offset = at
     longest, shortest = 0, FURTHEST
     for key in range(keys):
-        first, stop = q.keys[key], stop_of(q, key, keys, available)
-        if first >= end:  # a key of a later pass: the pointers stay where they are
-            break
+        first, stop = q.keys[key], q.keys[key + 1]
         lo = max(lo, first)
         for i in range(max(first, begin), min(stop, end)):
             newest = get(q.time, i)
@@ -191,15 +176,13 @@ def deltas(memory: Any, at: At, begin: int, end: int, available: int, keys: int,
     return At(lo, hi, longest, shortest, before, after, offset)
 
 
-def untils(memory: Any, at: At, begin: int, end: int, available: int, keys: int, kind: int) -> At:
+def untils(memory: Any, at: At, begin: int, end: int, keys: int, kind: int) -> At:
     """From the row after the last earlier one that ended a window."""
     q = attach(memory)
     lo, hi, longest, shortest, before, after, offset = at
     longest, shortest = 0, FURTHEST
     for key in range(keys):
-        first, stop = q.keys[key], stop_of(q, key, keys, available)
-        if first >= end:  # a key of a later pass: the pointers stay where they are
-            break
+        first, stop = q.keys[key], q.keys[key + 1]
         lo = max(lo, first)
         for i in range(max(first, begin), min(stop, end)):
             rows_in = write(q, i - begin, lo, i + 1)

@@ -104,15 +104,16 @@ class Finder:
         `begin` on: whether a row ends a window. They are good until the next call.
         """
         n = end - begin
+        edges = _keys_before(keys, end, stop)
         if n > len(self._lo):
             self._lo, self._hi = np.empty(n, np.int64), np.empty(n, np.int64)
         lo, hi = self._lo[:n], self._hi[:n]
         flags = 0 if ends is None else ends.ctypes.data
         memory = (
-            time.address, -1, keys.ctypes.data, 0, flags, 0,
+            time.address, -1, edges.ctypes.data, 0, flags, 0,
             lo.ctypes.data, 0, hi.ctypes.data, 0, 0,
         )  # fmt: skip
-        self._at = self._run(memory, self._at, begin, end, stop, len(keys), self._pass.kind)
+        self._at = self._run(memory, self._at, begin, end, len(edges) - 1, self._pass.kind)
         return passes.Bounds(lo, hi, self._at.longest, self._at.shortest)
 
     @property
@@ -123,6 +124,15 @@ class Finder:
     def begin_at(self, row: int) -> None:
         """Begin with the key whose first row is `row`."""
         self._at = self._at._replace(lo=row, hi=row)
+
+
+def _keys_before(keys: np.ndarray, end: int, stop: int) -> np.ndarray:
+    """The first rows of the keys that begin before row `end`, and the row after the last key's.
+
+    Keys that begin later are not a pass's concern: its pointers would move on to them.
+    """
+    count = int(np.searchsorted(keys, end, "left"))
+    return keys[: count + 1] if count < len(keys) else np.append(keys, stop)
 
 
 def time_target(dtype: np.dtype, cursors: type, store: type) -> Target:

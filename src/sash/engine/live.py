@@ -122,15 +122,7 @@ class Live:
 
     def due(self, times: np.ndarray, begins: np.ndarray, watermark: float | None) -> np.ndarray:
         """Which rows have been answered once the watermark is there; keys begin at `begins`."""
-        if watermark is None:
-            return np.zeros(len(times), np.bool_)
-        due = times <= watermark - self.ahead
-        if self.rows_ahead:
-            lengths = np.diff(np.append(begins, len(times)))
-            settled = np.add.reduceat(times <= watermark, begins)
-            number = np.arange(len(times)) - np.repeat(begins, lengths)
-            due &= number < np.repeat(settled - self.rows_ahead, lengths)
-        return due
+        return answered(times, begins, watermark, self.ahead, self.rows_ahead)
 
     def described(self) -> dict[str, Any]:
         """What the state depends on, by name."""
@@ -174,6 +166,21 @@ class Live:
         if more:
             raise StateError(_changed("windows", known["not by time"], new["not by time"]))
         return new | {"behind": known["behind"]} if known["behind"] is None else new
+
+
+def answered(
+    times: np.ndarray, begins: np.ndarray, watermark: float | None, ahead: float, rows_ahead: int
+) -> np.ndarray:
+    """Which rows, in order, have come out: the watermark has passed all that they reach."""
+    if watermark is None:
+        return np.zeros(len(times), np.bool_)
+    due: np.ndarray = times <= watermark - ahead
+    if rows_ahead:
+        lengths = np.diff(np.append(begins, len(times)))
+        settled = np.add.reduceat(times <= watermark, begins)
+        number = np.arange(len(times)) - np.repeat(begins, lengths)
+        due &= number < np.repeat(settled - rows_ahead, lengths)
+    return due
 
 
 def _changed(what: str, old: Any, new: Any) -> str:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sash.engine.bounds import Bounds, advance, stop_of
+from sash.engine.bounds import Bounds, advance
 from sash.engine.columns import answers_as
 from sash.engine.definition import Query
 from sash.engine.frames import steps_of, time_target
@@ -52,6 +52,11 @@ class At(NamedTuple):
 
 
 FIRST, FURTHEST = -(1 << 62), (1 << 63) - 1
+
+
+def stop_of(q: Any, key: int, keys: int, available: int) -> int:
+    """The row after the last of a key that is there."""
+    return q.keys[key + 1] if key + 1 < keys else available
 
 
 def windows(memory: Any, at: At, available: int, keys: int, last: int, room: int) -> Any:

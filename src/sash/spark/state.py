@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
+from sash.engine import live
 from sash.engine.columns import changes, numbers, one_array
 from sash.engine.definition import unit_of
 from sash.engine.pages import LIST, ROWS, SLICES, Listing, Page, from_bytes, rest_of
@@ -182,21 +183,14 @@ def _order(rows: pa.Table, definition: dict[str, Any]) -> np.ndarray:
 
 def answered(rows: pa.Table, listing: Listing) -> np.ndarray:
     """Which rows, in order of key and time, have come out."""
-    definition, mark = listing.definition, listing.watermark
+    definition = listing.definition
     if definition["emit"] == "arrival":
         return np.ones(rows.num_rows, np.bool_)
-    if mark is None:
-        return np.zeros(rows.num_rows, np.bool_)
     times = numbers(one_array(rows.column(definition["time"])))
-    done = times <= mark - definition["ahead"]
-    if ahead := definition["rows ahead"]:
-        keys = [one_array(rows.column(name)) for name in definition["keys"]]
-        begins = np.append(0, 1 + np.flatnonzero(changes(keys))) if keys else np.zeros(1, np.int64)
-        lengths = np.diff(np.append(begins, len(times)))
-        settled = np.add.reduceat(times <= mark, begins)
-        number = np.arange(len(times)) - np.repeat(begins, lengths)
-        done &= number < np.repeat(settled - ahead, lengths)
-    return done
+    keys = [one_array(rows.column(name)) for name in definition["keys"]]
+    begins = np.append(0, 1 + np.flatnonzero(changes(keys))) if keys else np.zeros(1, np.int64)
+    reach = definition["ahead"], definition["rows ahead"]
+    return live.answered(times, begins, listing.watermark, *reach)
 
 
 def _moment(ticks: float, definition: dict[str, Any]) -> Any:
