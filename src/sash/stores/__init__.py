@@ -47,7 +47,16 @@ windows commit as one through `Space.key`:
 """
 
 from sash.stores.contract import MAX_KEY, MAX_NAME, MAX_VALUE, Space, Store
-from sash.stores.errors import NotAStore, StoreConflict, StoreError, StoreFull, StoreUnavailable
+from sash.stores.errors import (
+    DamagedRecord,
+    DamagedState,
+    NotAStore,
+    PickledState,
+    StoreConflict,
+    StoreError,
+    StoreFull,
+    StoreUnavailable,
+)
 from sash.stores.keys import after, numbers
 from sash.stores.registry import KINDS, open
 
@@ -56,7 +65,10 @@ __all__ = [
     "MAX_KEY",
     "MAX_NAME",
     "MAX_VALUE",
+    "DamagedRecord",
+    "DamagedState",
     "NotAStore",
+    "PickledState",
     "Space",
     "Store",
     "StoreConflict",

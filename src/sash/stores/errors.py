@@ -1,4 +1,4 @@
-"""What can go wrong with a store, by what the caller can do about it."""
+"""What can go wrong with a store and what it keeps, by what the caller can do about it."""
 
 from __future__ import annotations
 
@@ -31,3 +31,15 @@ class StoreConflict(StoreError):
 
 class NotAStore(StoreError):
     """What is there is not a store of ours, or not the one that was opened."""
+
+
+class DamagedState(ValueError):
+    """Bytes that are not the state that was written: damaged, cut off, or of another version."""
+
+
+class PickledState(ValueError):
+    """State with pickled objects in it, where pickles are not allowed: they can run any code."""
+
+
+class DamagedRecord(StoreError, DamagedState):
+    """A record of a store is not what was written there."""
