@@ -21,7 +21,7 @@ COMPILED = [
     for name, case in CASES.items()
     for i, columns in enumerate(case.columns)
 ]
-some = settings(max_examples=25, deadline=None)
+some = settings(max_examples=25)
 
 
 def dtype_of(columns: Any) -> Any:
@@ -108,7 +108,7 @@ def test_it_pickles_and_says_how_it_was_made(case: Case) -> None:
 
 @pytest.mark.parametrize("case", ALL)
 def test_states_and_answers_pickle(case: Case) -> None:
-    @settings(max_examples=5, deadline=None)
+    @settings(max_examples=5)
     @given(case.inputs)
     def check(items: list[Any]) -> None:
         monoid = case.make()

@@ -44,7 +44,7 @@ def by_brute_force(query: Query, batches: list, everything: list) -> list[tuple[
     return found
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 @given(st.lists(periodics(), min_size=1, max_size=3, unique=True), BATCHES,
        st.sampled_from([TEXT, m.Sum()]))  # fmt: skip
 def test_against_brute_force(windows: list[Periodic], batches: list, monoid: Monoid) -> None:

@@ -84,7 +84,7 @@ def check(p: Plan, xs: list, ticks: list[int], parts: list[int], compiled: bool)
 PARTS = st.lists(st.integers(0, 40), max_size=3)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(periodics("count"), min_size=1, max_size=4, unique=True),
        st.lists(st.integers(0, 9), max_size=60), PARTS,
        st.sampled_from(["panes", "pairs", "cutty", None]))  # fmt: skip
@@ -93,7 +93,7 @@ def test_by_count(windows: list[Periodic], xs: list[int], parts: list[int], tech
     check(plan(queries, technique=technique), xs, list(range(len(xs))), parts, False)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(periodics("time"), min_size=1, max_size=4, unique=True), streams(), PARTS,
        st.sampled_from(["panes", "pairs", "cutty", None]))  # fmt: skip
 def test_by_time(windows: list[Periodic], ticks: list[int], parts: list[int], technique) -> None:  # type: ignore[no-untyped-def]
@@ -102,7 +102,7 @@ def test_by_time(windows: list[Periodic], ticks: list[int], parts: list[int], te
     check(plan(queries, technique=technique), xs, ticks, parts, False)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(periodics("time"), min_size=1, max_size=4, unique=True), streams(), PARTS)
 def test_compiled(windows: list[Periodic], ticks: list[int], parts: list[int]) -> None:
     xs = [(7 * i) % 10 for i in range(len(ticks))]
@@ -152,7 +152,7 @@ def test_there_is_room_for_all_slices_between_two_firings() -> None:
     check(p, xs, list(range(400)), [42, 134, 137, 251], True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.integers(1, 20), min_size=1, max_size=12, unique=True), PARTS)
 def test_slides_of_one_row(sizes: list[int], parts: list[int]) -> None:
     xs = [(7 * i) % 10 for i in range(60)]
@@ -161,7 +161,7 @@ def test_slides_of_one_row(sizes: list[int], parts: list[int]) -> None:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(periodics("time"), min_size=2, max_size=4, unique=True), st.data())
 def test_the_wheel_finds_what_is_due(windows: list[Periodic], data: st.DataObject) -> None:
     """Dense rows go over the grid; what is found out in NumPy is the same."""
@@ -212,7 +212,7 @@ def counting(a: str, b: str) -> str:
     return a + b
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(st.lists(periodics("count"), min_size=2, max_size=5, unique=True))
 def test_shared_is_unshared_with_never_more_combines(windows: list[Periodic]) -> None:
     """Counted from the first row on, over as many rows as fill the longest window 8 times."""

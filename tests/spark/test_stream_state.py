@@ -29,7 +29,7 @@ def windows(data: Any, **options: Any) -> Any:
 
 
 def wait(until: Callable[[], bool]) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + 300
     while not until() and time.monotonic() < end:
         time.sleep(0.05)
 

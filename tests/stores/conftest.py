@@ -8,6 +8,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
@@ -16,7 +17,7 @@ import pytest
 
 from sash import stores
 
-START_SECONDS = 10.0
+START_SECONDS = 100.0  # only a server that never comes up takes so long
 
 
 def redis_binary() -> str | None:
@@ -96,6 +97,19 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server.start()
     yield server
     server.kill()
+
+
+@contextmanager
+def waiting(store: stores.Store, seconds: float) -> Iterator[None]:
+    """A Redis store that waits so long for its server; before and after as long as it takes."""
+    pool = store._client.connection_pool
+    patience = pool.connection_kwargs["socket_timeout"]
+    for timeout in (seconds, patience):
+        pool.disconnect()
+        pool.reset()  # connections keep the timeout that they were made with
+        pool.connection_kwargs["socket_timeout"] = timeout
+        if timeout == seconds:
+            yield
 
 
 Opener = Callable[[], stores.Store]

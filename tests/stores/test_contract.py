@@ -78,9 +78,7 @@ def step(store: Store, model: Model, do: tuple) -> None:
             assert store.keys(start, stop, limit) == model.keys(start, stop, limit)
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(operations=operations)
 def test_random_operations_as_a_dict(kind, new, operations):
     opens, model = new(), Model()

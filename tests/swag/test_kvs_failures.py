@@ -20,7 +20,7 @@ from sash import monoids as m
 from sash.stores import StoreConflict, StoreError, StoreFull, StoreUnavailable
 from sash.stores.memory import Memory
 from sash.swag.ledger import HEADER
-from tests.stores.conftest import Server
+from tests.stores.conftest import Server, waiting
 from tests.swag.policies import CASES, affine, recalculated
 
 SMALL = {"page": 16, "buffer": 32, "cache": 32}
@@ -165,15 +165,16 @@ def test_away_after_a_search_has_read_what_it_needed(algorithm: Any) -> None:
 
 def test_a_commit_whose_answer_is_lost(server: Server) -> None:
     """A server that hangs, and does the commit when nobody waits for it any more."""
-    with stores.open(server.url, timeout=0.2) as store:
+    with stores.open(server.url) as store:
         window = swag.AMTA(affine(), store=store, compiled=False, **SMALL)
         for i in range(300):
             window.insert(i)
         window.commit()
         for i in range(300, 330):
             window.insert(i)
+        window._kept.ledger.prepare()  # nothing is under way
         server.signal(signal.SIGSTOP)
-        with pytest.raises(StoreUnavailable, match=server.url):
+        with waiting(store, seconds=0.2), pytest.raises(StoreUnavailable, match=server.url):
             window.commit()
         server.signal(signal.SIGCONT)
         for i in range(330, 600):

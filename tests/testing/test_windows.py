@@ -12,7 +12,7 @@ from sash import Monoid, swag
 from sash import monoids as m
 from sash.testing import Oracle, TimedOracle, alike, counting, replay, strategies
 
-some = settings(max_examples=40, deadline=None)
+some = settings(max_examples=40)
 
 
 @pytest.mark.parametrize("monoid", [m.Concat(), m.ArgMax(), m.Sum(), m.CollectDistinct()], ids=str)
@@ -98,7 +98,7 @@ PARAMETERS = {"FirstN": (2,), "LastN": (2,), "TopK": (2,), "Bloom": (64, 2), "Co
 def test_items_fit_their_monoids(factory: Any) -> None:
     monoid = factory(*PARAMETERS.get(factory.__name__, ()))
 
-    @settings(max_examples=5, deadline=None)
+    @settings(max_examples=5)
     @given(strategies.items(monoid), strategies.items(monoid, nulls=False, nan=True))
     def check(a: Any, b: Any) -> None:
         monoid.lower(monoid.combine(monoid.lift(a), monoid.lift(b)))
