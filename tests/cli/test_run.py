@@ -14,7 +14,7 @@ from pyarrow import parquet
 
 import sash
 from sash import functions as sf
-from sash.cli import pipeline, run, sinks
+from sash.cli import pipeline, run
 from sash.cli.errors import EndError
 from tests.cli.conftest import SASH
 
@@ -169,12 +169,15 @@ def test_sql_that_is_wrong(changed: Change, spark: Any) -> None:
 
 def test_a_sink_that_is_there(home: Path, changed: Change, spark: Any) -> None:
     (home / "out").mkdir()
-    (home / "out" / "mine.txt").write_text("dear")
     assert f"{home}/out is there already" in ends(changed(), spark)
-    assert (home / "out" / "mine.txt").read_text() == "dear"
     file = changed(('path = "out"', 'path = "out"\nif_exists = "replace"'))
-    assert ran(file, spark).rows == 300
-    assert not (home / "out" / "mine.txt").exists()
+    assert ran(file, spark).rows == 300, "an empty folder"
+    parts = {p.name for p in (home / "out").glob("part-*")}
+    assert ran(file, spark).rows == 300, "an output of Spark's"
+    assert not parts & {p.name for p in (home / "out").iterdir()}
+    (home / "out" / "mine.txt").write_text("dear")
+    assert "was not written by Sash or Spark (it holds mine.txt)" in ends(file, spark)
+    assert (home / "out" / "mine.txt").read_text() == "dear"
 
 
 def test_a_monoid_that_fails_in_a_worker(changed: Change, spark: Any) -> None:
@@ -210,7 +213,7 @@ def test_interrupted(home: Path) -> None:
         [*SASH, "run", "good.toml"], cwd=home, stderr=subprocess.PIPE, text=True
     )
     until = time.monotonic() + 100
-    while time.monotonic() < until and not list(home.glob(".out.unfinished/_temporary")):
+    while time.monotonic() < until and not list(home.glob(".out.sash/new/_temporary")):
         time.sleep(0.2)
         assert process.poll() is None, process.stderr and process.stderr.read()
     os.kill(process.pid, signal.SIGINT)
@@ -219,15 +222,3 @@ def test_interrupted(home: Path) -> None:
     assert said.rstrip().splitlines()[-1] == "sash: interrupted; nothing half-written is left"
     assert not (home / "out").exists()
     assert not list(home.glob(".out*"))
-
-
-def test_what_fails_half_way_leaves_nothing(tmp_path: Path) -> None:
-    def half(place: Path) -> None:
-        with sinks.replacing(place) as unfinished:
-            unfinished.mkdir()
-            (unfinished / "part").write_text("half")
-            raise RuntimeError
-
-    with pytest.raises(RuntimeError):
-        half(tmp_path / "whole")
-    assert not list(tmp_path.iterdir())

@@ -62,6 +62,31 @@ def test_what_was_not_committed_is_swept(tmp_path: Path, changed: Change) -> Non
 
 
 @pytest.mark.slow
+def test_a_stream_replaces_when_its_first_batch_is_there(
+    changed: Change, home: Path, spark: Any
+) -> None:
+    """Until then the old output and its checkpoint stay, whatever happens to the new run."""
+    in_files(home / "rows", 3)
+    file = changed(
+        ("rows.parquet", "rows"), ('path = "out"', 'path = "out"\nif_exists = "replace"')
+    )
+    old = run.stream(pipeline.load(file), spark).rows
+    before = {p.name for p in (home / "out").iterdir()}
+    monoid = home / "own_monoids.py"
+    good = monoid.read_text()
+    monoid.write_text(good.replace("return x, x", "return f'{x}', int('no amount is good')"))
+    with pytest.raises(EndError, match="no amount is good"):
+        run.stream(pipeline.load(file), spark)
+    assert {p.name for p in (home / "out").iterdir()} == before
+    assert (home / "out.checkpoint" / "commits" / "0").exists()
+    monoid.write_text(good)
+    assert run.stream(pipeline.load(file), spark).rows == old
+    assert len(parquet.read_table(home / "out")) == old
+    assert not before & {p.name for p in (home / "out").glob("part-*")}
+    assert not list(home.glob(".*"))
+
+
+@pytest.mark.slow
 def test_interrupted_goes_on(changed: Change, home: Path) -> None:
     """Ctrl-C in a stream that would go on for ever; the same command goes on from there."""
     in_files(home / "rows", 3)

@@ -16,10 +16,11 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
-from sash.cli import flights, run, sinks
+from sash.cli import flights, run
 from sash.cli.errors import EndError
 from sash.cli.pipeline import Pipeline, load
 from sash.cli.progress import stage, watched
+from sash.cli.replace import remove
 from sash.cli.spark_types import DataFrame, SparkSession
 
 PIPELINE = """\
@@ -131,7 +132,7 @@ class Findings:
 def main(out: Path, rows: int | None = None) -> int:
     """Run the demo; returns 0 if all answers agree."""
     begun = time.monotonic()
-    if out.exists() and not (out / "flights.toml").exists():
+    if out.exists() and not _is_demo(out):
         raise EndError(f"{out} is there already and is not a demo's: choose another with --out")
     pipeline = prepare(out, rows)
     spark = run.start(pipeline)
@@ -146,13 +147,19 @@ def main(out: Path, rows: int | None = None) -> int:
     return tell(found, out, report, time.monotonic() - begun)
 
 
+def _is_demo(out: Path) -> bool:
+    """Whether a folder is one that the demo made, or an empty one."""
+    file = out / "flights.toml"
+    return not any(out.iterdir()) or (file.exists() and PIPELINE[:40] == file.read_text()[:40])
+
+
 def prepare(out: Path, rows: int | None) -> Pipeline:
     """Write the flights, the pipeline file and the monoid; what a demo left there goes."""
     with stage("reading flights") as reading:
         table = flights.flights()
         table = table if rows is None else table.slice(0, rows)
         for old in ("flights", "features", "stream", "stream.checkpoint", "report.html"):
-            sinks.remove(out / old)
+            remove(out / old)
         flights.write(table, out / "flights", FILES if rows is None else 2)
         (out / "flights_monoids.py").write_text(MONOID)
         (out / "flights.toml").write_text(PIPELINE)

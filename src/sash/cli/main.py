@@ -84,14 +84,14 @@ def _span(text: str) -> float:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from sash.cli import pipeline, run
+    from sash.cli import checks, pipeline, run
 
     if options.seconds is not None and not options.stream:
         raise EndError("run: --for is for streams: add --stream", WRONG_INPUT)
     loaded = pipeline.load(options.file)
     if options.report is not None and loaded.sink.format != "parquet":
         loaded.sink.table.wrong("format", 'a report is made of what was written; use "parquet"')
-    run.check(loaded, options.stream)
+    checks.check(loaded, options.stream)
     spark = run.start(loaded)
     try:
         if options.stream:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 import sash
-from sash.cli import sinks, sources
+from sash.cli import checks, replace, sinks, sources
 from sash.cli.errors import INTERRUPTED, EndError, one_line
 from sash.cli.pipeline import Pipeline, Setting
 from sash.cli.progress import Stage, stage, watched
@@ -98,7 +97,7 @@ def explain(pipeline: Pipeline, spark: SparkSession, as_stream: bool = False) ->
     """The plan in words, from the source to the sink; no row is read but for its schema."""
     sources.check_there(pipeline.source)
     if as_stream:
-        check_watermark(pipeline)
+        checks.check_watermark(pipeline)
     return planned(pipeline, sources.rows(pipeline, spark, as_stream))
 
 
@@ -120,18 +119,9 @@ def _blame(pipeline: Pipeline, message: str) -> NoReturn:
     pipeline.root.wrong("time" if "time column" in message else None, message)
 
 
-def check(pipeline: Pipeline, as_stream: bool) -> None:
-    """End with what can be seen to be wrong before Spark is started."""
-    sources.check_there(pipeline.source)
-    if as_stream:
-        check_streams(pipeline)
-    else:
-        sinks.check_free(pipeline.sink)
-
-
 def batch(pipeline: Pipeline, spark: SparkSession) -> Outcome:
     """Run a pipeline once over all that its source has."""
-    check(pipeline, as_stream=False)
+    checks.check(pipeline, as_stream=False)
     with stage("checking the source"):
         rows = sources.rows(pipeline, spark)
         found = answers(pipeline, rows)
@@ -168,51 +158,40 @@ def tasks(spark: SparkSession, running: Stage) -> None:
     running.total, running.done = total, done
 
 
-def check_streams(pipeline: Pipeline) -> None:
-    """End where a file lacks what a stream needs, or its sink is not this stream's."""
-    check_watermark(pipeline)
-    checkpoint = place_of_checkpoint(pipeline)
-    if checkpoint is None or not checkpoint.exists():
-        sinks.check_free(pipeline.sink)
-
-
-def check_watermark(pipeline: Pipeline) -> None:
-    if pipeline.watermark is None:
-        pipeline.root.wrong(
-            None, 'as a stream it needs watermark = "10 minutes", say: how late a row may come'
-        )
-
-
-def place_of_checkpoint(pipeline: Pipeline) -> Path | None:
-    """Where a stream keeps how far it is: as told, or beside the sink."""
-    if pipeline.stream.checkpoint is not None or pipeline.sink.path is None:
-        return pipeline.stream.checkpoint
-    return pipeline.sink.path.with_name(f"{pipeline.sink.path.name}.checkpoint")
-
-
 def stream(pipeline: Pipeline, spark: SparkSession, seconds: float | None = None) -> Outcome:
     """Run a pipeline as a stream: over what is there, or with a trigger until it is stopped."""
-    check(pipeline, as_stream=True)
+    checks.check(pipeline, as_stream=True)
     with stage("checking the source"):
         rows = sources.rows(pipeline, spark, stream=True)
         found = answers(pipeline, rows)
     begun = time.monotonic()
     with stage("streaming") as running:
-        query = _asked(lambda: _started(pipeline, found))
-        try:
-            outcome = _followed(query, running, seconds)
-        except KeyboardInterrupt:
-            raise EndError(
-                "interrupted; what was given out is whole, and the same command goes on from there",
-                INTERRUPTED,
-            ) from None
-        finally:
-            _stop(query)
-            sinks.sweep(pipeline.sink)
+        places = checks.places(pipeline, as_stream=True)
+        with replace.held(*places):
+            sinks.sweep(pipeline.sink)  # of a run that was killed
+            for place in places if pipeline.sink.replace else ():
+                place.set_aside()
+            query = _asked(lambda: _started(pipeline, found))
+            try:
+                outcome = _followed(query, running, seconds, lambda: replace.drop_old(places))
+            except KeyboardInterrupt:
+                raise _interrupted(pipeline) from None
+            finally:
+                _stop(query)
+                sinks.sweep(pipeline.sink)
     outcome.seconds = time.monotonic() - begun
     if pipeline.sink.path is not None and any(pipeline.sink.path.glob("part-*")):
         outcome.rows = sinks.written(spark, pipeline.sink, pipeline.sink.path).count()
     return outcome
+
+
+def _interrupted(pipeline: Pipeline) -> EndError:
+    again = "goes on from there"
+    if pipeline.sink.replace:
+        again += ' once if_exists = "replace" is taken out of the file'
+    return EndError(
+        f"interrupted; what was given out is whole, and the same command {again}", INTERRUPTED
+    )
 
 
 def _stop(query: StreamingQuery) -> None:
@@ -223,16 +202,10 @@ def _stop(query: StreamingQuery) -> None:
 
 def _started(pipeline: Pipeline, found: DataFrame) -> StreamingQuery:
     sink = pipeline.sink
-    sinks.sweep(sink)  # of a run that was killed
-    if sink.replace and sink.path is not None:
-        sinks.remove(sink.path)
-        old = place_of_checkpoint(pipeline)
-        if old is not None and (old / "metadata").is_file():  # Spark's; nothing else is removed
-            sinks.remove(old)
     options = {"header": True} if sink.format == "csv" else {}
     writer = found.writeStream.format(sink.format).outputMode("append")
     writer = writer.options(**(options | sink.options))
-    checkpoint = place_of_checkpoint(pipeline)
+    checkpoint = checks.place_of_checkpoint(pipeline)
     if checkpoint is not None:
         writer = writer.option("checkpointLocation", str(checkpoint))
     if pipeline.stream.trigger is not None:
@@ -243,13 +216,19 @@ def _started(pipeline: Pipeline, found: DataFrame) -> StreamingQuery:
     return writer.start(str(sink.path)) if sink.path is not None else writer.start()
 
 
-def _followed(query: StreamingQuery, running: Stage, seconds: float | None) -> Outcome:
-    """Wait for the query's end, noting its batches; ends with what went wrong in it."""
+def _followed(
+    query: StreamingQuery, running: Stage, seconds: float | None, each: Callable[[], object]
+) -> Outcome:
+    """Wait for the query's end, noting its batches; ends with what went wrong in it.
+
+    `each` is called every second.
+    """
     batches: dict[int, dict[str, Any]] = {}
     rows = late = 0  # of batches that are no longer kept
     begun = time.monotonic()
     while True:
         ended = _asked(lambda: query.awaitTermination(1))
+        each()
         for progress in query.recentProgress:
             one = json.loads(progress.json)
             if one["batchId"] >= min(batches, default=0):

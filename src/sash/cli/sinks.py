@@ -1,28 +1,30 @@
-"""Sinks: answers are written beside their place and then moved to it: what is there is whole."""
+"""Sinks: where answers go, and how they are read back."""
 
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import unquote
 
 from sash.cli.errors import EndError
 from sash.cli.pipeline import Sink
+from sash.cli.replace import LOG, Place, check_replaceable, replacing
 from sash.cli.spark_types import DataFrame, SparkSession
-
-UNFINISHED = ".unfinished"
 
 
 def check_free(sink: Sink) -> None:
-    """End if something is at the sink's place and is not to be replaced."""
-    if sink.path is not None and sink.path.exists() and not sink.replace:
+    """End if something is at the sink's place and may not be replaced."""
+    if sink.path is None or not sink.path.exists():
+        return
+    if not sink.replace:
         sink.table.wrong(
             "path",
             f'{sink.path} is there already; choose another, or say if_exists = "replace"',
         )
+    try:
+        check_replaceable(Place(sink.path))
+    except EndError as problem:
+        sink.table.wrong("path", str(problem))
 
 
 def write(answers: DataFrame, sink: Sink) -> int:
@@ -50,27 +52,9 @@ def written(spark: SparkSession, sink: Sink, place: Path) -> DataFrame:
     return reader.load(str(place))
 
 
-@contextmanager
-def replacing(place: Path) -> Iterator[Path]:
-    """A sibling to write to, moved to `place` at the end; gone if the body fails."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    unfinished = place.with_name(f".{place.name}{UNFINISHED}")
-    remove(unfinished)  # of a run that was killed
-    try:
-        yield unfinished
-        old = place.with_name(f".{place.name}.old")
-        remove(old)
-        if place.exists():
-            place.rename(old)
-        unfinished.rename(place)
-        remove(old)
-    finally:
-        remove(unfinished)
-
-
 def sweep(sink: Sink) -> None:
     """Remove what a stream wrote and did not commit: Spark's readers skip it, others do not."""
-    log = None if sink.path is None else sink.path / "_spark_metadata"
+    log = None if sink.path is None else sink.path / LOG
     if log is None or not log.is_dir():
         return
     committed = set()
@@ -82,11 +66,3 @@ def sweep(sink: Sink) -> None:
         if part.name not in committed:
             part.unlink()
             part.with_name(f".{part.name}.crc").unlink(missing_ok=True)
-
-
-def remove(place: Path) -> None:
-    """Remove a file or a directory, if there is one."""
-    if place.is_dir():
-        shutil.rmtree(place)
-    else:
-        place.unlink(missing_ok=True)

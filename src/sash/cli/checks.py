@@ -1,0 +1,85 @@
+"""What can be seen to be wrong before anything runs: places that overlap, or are not free."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from sash.cli import sinks, sources
+from sash.cli.apart import check_apart
+from sash.cli.errors import EndError
+from sash.cli.pipeline import Pipeline
+from sash.cli.replace import CHECKPOINT, Place, check_replaceable, repair
+
+
+def check(pipeline: Pipeline, as_stream: bool) -> None:
+    """Repair what a killed run left at the sink; end if this run cannot begin."""
+    sources.check_there(pipeline.source)
+    check_places(pipeline)
+    if as_stream:
+        check_watermark(pipeline)
+    repair(*places(pipeline, as_stream))
+    checkpoint = place_of_checkpoint(pipeline)
+    if not as_stream or checkpoint is None or not checkpoint.exists():
+        sinks.check_free(pipeline.sink)
+    elif pipeline.sink.replace:
+        sinks.check_free(pipeline.sink)
+        _check_checkpoint(pipeline, checkpoint)
+
+
+def check_watermark(pipeline: Pipeline) -> None:
+    """End if a file has no watermark, which a stream needs."""
+    if pipeline.watermark is None:
+        pipeline.root.wrong(
+            None, 'as a stream it needs watermark = "10 minutes", say: how late a row may come'
+        )
+
+
+def place_of_checkpoint(pipeline: Pipeline) -> Path | None:
+    """Where a stream keeps how far it is: as told, or beside the sink."""
+    if pipeline.stream.checkpoint is not None or pipeline.sink.path is None:
+        return pipeline.stream.checkpoint
+    return pipeline.sink.path.with_name(f"{pipeline.sink.path.name}.checkpoint")
+
+
+def places(pipeline: Pipeline, as_stream: bool) -> list[Place]:
+    """What a run replaces: the sink, and with a stream its checkpoint."""
+    if pipeline.sink.path is None:
+        return []
+    found = [Place(pipeline.sink.path)]
+    checkpoint = place_of_checkpoint(pipeline)
+    if as_stream and checkpoint is not None:
+        found.append(Place(checkpoint, CHECKPOINT))
+    return found
+
+
+def check_places(pipeline: Pipeline) -> None:
+    """End if what a run writes overlaps with what it reads."""
+    kept: dict[str, Iterable[Path]] = {
+        "the source": list(sources.places(pipeline.source)),
+        "the pipeline file": [pipeline.file],
+    }
+    sink, checkpoint = pipeline.sink, place_of_checkpoint(pipeline)
+    if sink.path is not None:
+        others = kept if checkpoint is None else kept | {"the checkpoint": [checkpoint]}
+        check_apart(sink.path, others, lambda problem: sink.table.wrong("path", problem))
+        if sources.matches(pipeline.source, sink):
+            sink.table.wrong(
+                "path",
+                f"{sink.path} would be read by the next run, as source.path = "
+                f"{pipeline.source.path} matches it; choose another",
+            )
+    if pipeline.stream.checkpoint is not None:
+        stream = pipeline.root.table("stream")
+        check_apart(
+            pipeline.stream.checkpoint, kept, lambda problem: stream.wrong("checkpoint", problem)
+        )
+
+
+def _check_checkpoint(pipeline: Pipeline, checkpoint: Path) -> None:
+    try:
+        check_replaceable(Place(checkpoint, CHECKPOINT))
+    except EndError as problem:
+        if pipeline.stream.checkpoint is None:
+            pipeline.sink.table.wrong("path", f"its checkpoint {problem}")
+        pipeline.root.table("stream").wrong("checkpoint", str(problem))
