@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import functools
 import inspect
-import textwrap
+import pkgutil
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 
-from sash.kernel import source, words
+from sash.kernel import cache, source, words
 from sash.kernel.bind import Binder
-from sash.kernel.cache import KernelFile, versions
 from sash.kernel.layout import Layout
 from sash.monoids.fingerprint import fingerprint
-from sash.monoids.monoid import Monoid, same
+from sash.monoids.monoid import Monoid
 
 
 class CannotCompile(TypeError):
@@ -55,8 +56,23 @@ class Target:
             self.chunked,
             [str(d) for d in self.inputs],
             self.places,
-            versions(),
+            _versions(),
         )
+
+
+# What a kernel's machine code is made by, besides its driver, its algorithm and its monoid.
+MAKERS = ("bind", "cells", "code", "compiled", "layout", "machine", "source", "typing", "words")
+
+
+@functools.cache
+def _versions() -> tuple[str, ...]:
+    """What machine code depends on besides what it is compiled from.
+
+    Of NumPy only its major version: it is numba that brings the code of its functions.
+    """
+    makers = [pkgutil.get_data(__package__, f"{maker}.py") for maker in MAKERS]
+    packages = [version(package) for package in ("numba", "llvmlite")]
+    return (fingerprint(makers), sys.implementation.cache_tag, *packages, np.__version__[:2])
 
 
 @functools.cache
@@ -103,17 +119,45 @@ class Kernel:
 
 
 def _make(driver: Callable[..., Any], target: Target, name: str) -> Kernel:
-    text = textwrap.dedent(inspect.getsource(driver))
-    file = KernelFile(driver.__name__, name, text)
-    gives = words.give.__name__ in driver.__code__.co_names
-    with file.locked():
-        known = file.read_notes()
-        if known is None:
-            known = _notes(target) if gives or target.inputs else {}
-            file.write_notes(known)
-        answer = _answer(known) if gives else None
-        run = file.load(lambda: _scope(driver, target, answer, name), _signature(driver, target))
-    return Kernel(run, answer)
+    """A kernel from the cache; else compiled, while other processes wait for it."""
+    from sash.kernel import code
+
+    file = f"{driver.__name__}_{name}_{code.processor_key()}"
+    found = _cached(driver, file)
+    if found is None:
+        with cache.locked(file):
+            found = _cached(driver, file) or _compile(driver, target, name, file)
+    return found
+
+
+def _cached(driver: Callable[..., Any], file: str) -> Kernel | None:
+    from sash.kernel import code
+
+    entry = cache.read(file)
+    if entry is None:
+        return None
+    try:
+        return Kernel(code.load(entry.code), _answer(driver, entry.notes))
+    except Exception as problem:  # the file is whole: it was written by what we do not know
+        cache.warn(f"{file} cannot be loaded ({problem!r}); compiling instead")
+        return None
+
+
+def _compile(driver: Callable[..., Any], target: Target, name: str, file: str) -> Kernel:
+    from sash.kernel import code
+
+    notes = _notes(target) if _gives(driver) or target.inputs else {}
+    answer = _answer(driver, notes)
+    scope = _scope(driver, target, answer, name)
+    made = code.compile_driver(driver, scope, name, _signature(driver, target))
+    blob = code.dump(made)
+    if blob is not None:
+        cache.write(file, cache.Entry(notes, blob))
+    return Kernel(made.entry_point, answer)
+
+
+def _gives(driver: Callable[..., Any]) -> bool:
+    return words.give.__name__ in driver.__code__.co_names
 
 
 def _scope(driver: Any, target: Target, answer: Answer | None, name: str) -> dict[str, Any]:
@@ -242,7 +286,11 @@ def _notes(target: Target) -> dict[str, Any]:
     return user_types(target)
 
 
-def _answer(notes: Mapping[str, Any]) -> Answer:
+def _answer(driver: Callable[..., Any], notes: Mapping[str, Any]) -> Answer | None:
+    """What a driver gives, as its notes describe it; None if it gives nothing."""
+    if not _gives(driver):
+        return None
+
     def layout(described: Any) -> Layout:
         if isinstance(described, str):
             return Layout(np.dtype(described))
@@ -254,8 +302,3 @@ def _answer(notes: Mapping[str, Any]) -> Answer:
     return Answer(
         layout(notes["answer"]), tuple(notes["nullable"]), tuple(names) if names else None
     )
-
-
-def is_same(function: Any) -> bool:
-    """Whether `lower` gives the state as it is."""
-    return function is same
