@@ -56,6 +56,13 @@ def slide(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], list[
     return once
 
 
+def let_others_read(folder: Path) -> None:
+    """Open what pytest closes to others: its temporary directories."""
+    for path in (folder, *folder.parents):
+        if path.stat().st_uid == os.geteuid() and not path.stat().st_mode & 0o001:
+            path.chmod(0o755)
+
+
 def refused(pattern: str) -> None:
     """The entry is not loaded, and one warning says why."""
     with pytest.warns(RuntimeWarning, match=pattern):
@@ -93,8 +100,7 @@ def test_a_directory_of_another_user_is_not_used(folder: Path) -> None:
 @needs_root
 def test_files_of_root_are_loaded_by_others(folder: Path) -> None:
     """Who makes an image fills its cache as root; its user could replace nothing there."""
-    for parent in folder.parents[:3]:
-        parent.chmod(0o755)
+    let_others_read(folder)
     os.seteuid(OTHER)
     try:
         assert cache.read("one") == ENTRY
@@ -237,8 +243,7 @@ def test_no_home_directory() -> None:
 
 @needs_root
 def test_a_home_directory_of_another_user_that_is_read_only(tmp_path: Path) -> None:
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
+    let_others_read(tmp_path)
     said = attempt(f"import os; os.setuid({OTHER})", HOME=str(tmp_path))
     assert "Permission denied" in said
     assert [*tmp_path.iterdir()] == []
