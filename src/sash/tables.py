@@ -25,9 +25,10 @@ class Windowed:
         time: str,
         options: dict[str, Any],
         slide: Any = None,
+        descending: bool = False,
     ) -> None:
         self._data, self._by, self._time = data, tuple(by), time
-        self._options, self._slide = options, slide
+        self._options, self._slide, self._descending = options, slide, descending
 
     def every(self, slide: Any) -> Windowed:
         """One row a key and window, the windows a `slide` apart, as Spark's window() gives.
@@ -35,6 +36,8 @@ class Windowed:
         Windows are [window_start, window_end) of the size that `.over(...)` gives, edges
         at whole slides since 1970; a key has those that have rows of it.
         """
+        if self._descending:
+            raise ValueError("every: windows by the clock have no descending order")
         return Windowed(self._data, self._by, self._time, self._options, slide)
 
     def agg(self, **aggregations: Aggregation) -> Any:
@@ -80,7 +83,7 @@ class Windowed:
             if not isinstance(a, Aggregation):
                 raise TypeError(f'{name}: expected sf.max("x").over(…) or the like, not {a!r}')
         every = None if self._slide is None else _every(self._slide, aggregations)
-        return Query(self._by, self._time, aggregations, every=every)
+        return Query(self._by, self._time, aggregations, self._descending, every)
 
     def __repr__(self) -> str:
         keys = f" by {', '.join(self._by)}" if self._by else ""
@@ -196,9 +199,16 @@ def _pandas(data: Any, query: Query) -> Any:
 
 
 def windowed(
-    data: Any, by: str | Sequence[str] = (), *, time: str = "", **options: Any
+    data: Any,
+    by: str | Sequence[str] = (),
+    *,
+    time: str = "",
+    descending: bool = False,
+    **options: Any,
 ) -> Windowed:
     """Windows over `data` by key and time: a Spark, pandas or polars DataFrame, a pyarrow Table.
+
+    `descending`: as SQL's ORDER BY time DESC, so that what precedes a row is later than it.
 
     A pyspark.sql.Window spec as the frame brings its own keys and time. Options, for Spark
     DataFrames: `partitions`, how many; `split`, whether a key that dominates, or all rows
@@ -214,7 +224,8 @@ def windowed(
     >>> sash.windowed(table, time="t").agg(hi=hi).column("hi").to_pylist()
     [5, 5, 4]
     """
-    return Windowed(data, (by,) if isinstance(by, str) else by, time, options)
+    keys = (by,) if isinstance(by, str) else by
+    return Windowed(data, keys, time, options, descending=descending)
 
 
 def features(

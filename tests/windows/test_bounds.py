@@ -110,6 +110,10 @@ def test_bounds_at_the_ends_of_the_integers() -> None:
     ends = np.array([-(2**63), 0, 2**63 - 1])
     lo, hi = w.bounds(w.range_between(-(2**62), 2**62), ends)
     assert (lo.tolist(), hi.tolist()) == ([0, 1, 2], [1, 2, 3])
+    lo, hi = w.bounds(w.range_between(None, -1), ends)  # nothing is before the first integer
+    assert (lo.tolist(), hi.tolist()) == ([0, 0, 0], [0, 1, 2])
+    lo, hi = w.bounds(w.range_between(1, None), ends)
+    assert (lo.tolist(), hi.tolist()) == ([1, 2, 3], [3, 3, 3])
 
 
 SUM = Monoid("sum", 0, int, lambda a, b: a + b)

@@ -53,7 +53,7 @@ class Bounds(NamedTuple):
         return Bounds(lo, hi, int(lengths.max(initial=0)), int(lengths.min(initial=1)))
 
 
-BOUNDED_BELOW, BOUNDED_ABOVE, WITH_LOWER, WITH_UPPER = 1, 2, 4, 8
+BOUNDED_BELOW, BOUNDED_ABOVE, WITH_LOWER, WITH_UPPER, INTEGERS = 1, 2, 4, 8, 16
 FURTHEST, LEAST = (1 << 63) - 1, -(1 << 63)
 
 
@@ -84,26 +84,33 @@ def times(memory: Any, at: At, begin: int, end: int, keys: int, kind: int) -> At
         for i in range(max(first, begin), min(stop, end)):
             t = get(q.time, i)
             if kind & BOUNDED_BELOW:
-                lo = advance(q, lo, stop, reach(t, -before), not kind & WITH_LOWER)
+                lo = past_edge(q, lo, stop, t, -before, not kind & WITH_LOWER, kind)
             if kind & BOUNDED_ABOVE:
-                hi = advance(q, hi, stop, reach(t, after), (kind & WITH_UPPER) != 0)
+                hi = past_edge(q, hi, stop, t, after, (kind & WITH_UPPER) != 0, kind)
             rows_in = write(q, i - begin, lo, hi)
             longest, shortest = max(longest, rows_in), min(shortest, rows_in)
     return At(lo, hi, longest, shortest, before, after, offset)
 
 
-def reach(t: Any, by: Any) -> Any:
-    """t + by, or the end of the integers where that is past it.
+def past_edge(q: Any, row: int, stop: int, t: Any, by: Any, past: bool, kind: int) -> int:
+    """The first row from `row` on whose time is t + by or later; later, if `past`.
 
-    What is left is asked before adding: compiled, an addition is taken never to overflow.
+    An integer's edge may lie beyond the integers, where all rows or none are before it. That
+    is asked before adding: compiled, an addition is taken never to overflow.
     """
-    if by > 0 and t > 0:
-        room = FURTHEST - t  # below zero only for floats
-        return t + (by if by < room or room < 0 else room)
-    if by < 0 and t < 0:
-        room = LEAST - t
-        return t + (by if by > room or room > 0 else room)
-    return t + by
+    if kind & INTEGERS:
+        if by > 0 and t > FURTHEST - by:
+            return stop
+        if by < 0 and t < LEAST - by:
+            return row
+    return advance(q, row, stop, t + by, past)
+
+
+def near(x: Any, y: Any, d: Any, kind: int) -> bool:
+    """Whether two values are at most `d` apart, also where their difference is no int64."""
+    if kind & INTEGERS:
+        return min(x, y) > FURTHEST - d or max(x, y) <= min(x, y) + d
+    return abs(x - y) <= d
 
 
 def advance(q: Any, row: int, stop: int, edge: Any, past: bool) -> int:
@@ -126,7 +133,7 @@ def sessions(memory: Any, at: At, begin: int, end: int, keys: int, kind: int) ->
         first, stop = q.keys[key], q.keys[key + 1]
         for i in range(max(first, begin), min(stop, end)):
             t = get(q.time, i)
-            if i == first or t - get(q.time, i - 1) > before:
+            if i == first or not near(t, get(q.time, i - 1), before, kind):
                 lo = i
             hi = advance(q, max(hi, i), stop, t, True)
             rows_in = write(q, i - begin, lo, hi)
@@ -169,7 +176,7 @@ def deltas(memory: Any, at: At, begin: int, end: int, keys: int, kind: int) -> A
         for i in range(max(first, begin), min(stop, end)):
             newest = get(q.time, i)
             if not q.ends[i - begin]:
-                while lo < i and not abs(newest - get(q.time, lo)) <= before:
+                while lo < i and not near(newest, get(q.time, lo), before, kind):
                     lo += 1
             rows_in = write(q, i - begin, lo, i + 1)
             longest, shortest = max(longest, rows_in), min(shortest, rows_in)

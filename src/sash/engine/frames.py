@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -90,6 +91,7 @@ class Finder:
         self.frame = frame
         self._pass = as_pass(frame, unit)
         kind = np.dtype(np.int64) if isinstance(frame, Rows | Until) else dtype
+        self._kind = self._pass.kind | passes.INTEGERS * (kind.kind == "i")
         reach = (self._pass.before, self._pass.after, self._pass.offset)
         self._at = passes.At(0, 0, 0, 0, *(kind.type(r) for r in reach))
         self._lo = self._hi = np.empty(0, np.int64)
@@ -113,7 +115,7 @@ class Finder:
             time.address, -1, edges.ctypes.data, 0, flags, 0,
             lo.ctypes.data, 0, hi.ctypes.data, 0, 0,
         )  # fmt: skip
-        self._at = self._run(memory, self._at, begin, end, len(edges) - 1, self._pass.kind)
+        self._at = self._run(memory, self._at, begin, end, len(edges) - 1, self._kind)
         return passes.Bounds(lo, hi, self._at.longest, self._at.shortest)
 
     @property
@@ -159,6 +161,18 @@ def ready_rows(frame: Frame, reach: Pass, times: np.ndarray, last_key: int, last
     if isinstance(frame, Range) and frame.following is None:
         return last_key
     after = reach.after if isinstance(frame, Range) else 0
-    youngest = times[-1].item()
-    edge = passes.reach(youngest, -after)  # rows of that time and later may still get company
-    return int(last_key + np.searchsorted(times[last_key:], min(edge, youngest), "left"))
+    return _before_edge(times, last_key, max(after, 0))
+
+
+def _before_edge(times: np.ndarray, last_key: int, after: Any) -> int:
+    """The first row of the last key whose window may get more rows: those of the youngest
+    time and later. An edge is computed as a pass does, so that rounding makes no difference.
+    """
+    exact = times.dtype.kind != "f"
+    by = int(after) if exact else times.dtype.type(after)
+
+    def edge(row: int) -> Any:
+        return int(times[row]) + by if exact else times[row] + by
+
+    rows = range(len(times))
+    return bisect.bisect_left(rows, times[-1], last_key, key=edge)

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sash.engine.columns import changes, number_type, numbers, one_array
+from sash.engine.columns import changes, one_array
 from sash.engine.definition import Query, unit_of
+from sash.engine.order import tick_type, ticks
 from sash.engine.policies import ByPolicy
 from sash.engine.tape import Tape
 from sash.engine.workers import Combiner, worker
@@ -27,9 +28,7 @@ class Rows:
         self.query, self.schema = query, schema
         self.count = 0  # rows that came
         kind = schema.field(query.time).type
-        number = number_type(kind)
-        is_float = number is not None and number.kind == "f"
-        self.dtype = np.dtype(np.float64 if is_float else np.int64)
+        self.dtype = tick_type(kind)
         self.unit = unit_of(kind)
         self.time = Tape(self.dtype)
         self.keys = np.zeros(0, np.int64)  # the first row of each key that is not done
@@ -45,7 +44,7 @@ class Rows:
         """Take a batch's rows; give the columns that are needed."""
         wanted = [*self.query.columns(), *(HELD,) * (HELD in batch.schema.names)]
         columns = {name: one_array(batch.column(name)) for name in wanted}
-        times = self._times(columns[self.query.time])
+        times = ticks(columns[self.query.time], self.query.time, self.query.descending)
         starts = self._starts([columns[name] for name in self.query.by], batch.num_rows)
         if not self._ordered:
             self._check_order(times, starts)
@@ -64,18 +63,6 @@ class Rows:
     def keys_from(self, row: int) -> np.ndarray:
         """The first row of each key, from that of `row` on."""
         return self.keys[max(0, int(np.searchsorted(self.keys, row, "right")) - 1) :]
-
-    def _times(self, column: pa.Array) -> np.ndarray:
-        name = self.query.time
-        if column.null_count:
-            raise ValueError(
-                f"the time column {name!r} has {column.null_count} null(s): drop those rows, or "
-                "give them a time"
-            )
-        times = numbers(column).astype(self.dtype, copy=False)
-        if times.dtype.kind == "f" and np.isnan(times).any():
-            raise ValueError(f"the time column {name!r} has NaN: drop those rows")
-        return -times if self.query.descending else times
 
     def _starts(self, keys: list[pa.Array], n: int) -> np.ndarray:
         """Which rows of a batch begin a key."""

@@ -3,34 +3,41 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from sash.engine import stream
-from sash.engine.columns import changes, numbers, one_array
+from sash.engine.bounds import FURTHEST, LEAST
+from sash.engine.columns import changes, one_array
 from sash.engine.definition import Query, output_schema
+from sash.engine.order import key_codes as key_codes
+from sash.engine.order import order_of, row_codes, ticks
+from sash.engine.order import sort_order as sort_order
 from sash.engine.reach import reach_of
-from sash.engine.stream import BLOCK
 
 WORTH_A_THREAD = 1 << 18
 """Rows from which on a further thread is worth its start."""
 
 
 def aggregate(query: Query, table: pa.Table, threads: int | None = None) -> pa.Table:
-    """The table with a column more for each aggregation, its rows in their order."""
+    """The table with one extra column per aggregation, its rows in their order."""
     query.check(table.schema)
     threads = threads or os.cpu_count() or 1
-    order = sort_order(query, table, threads)
-    needed = table.select(query.columns())
+    codes = row_codes([one_array(table.column(name)) for name in query.by])
+    times = ticks(one_array(table.column(query.time)), query.time, query.descending)
+    order = order_of(codes, times, threads)
+    inner, needed = by_code(query, table, codes)
     if order is not None:
         needed = needed.take(order)
-    answers = run_parts(query, needed, threads)
+    answers = run_parts(inner, needed, threads)
     if query.every is not None:
-        return answers
+        return with_keys(query, table, inner, answers)
     if order is not None:
         back = np.empty(len(order), np.int64)
         back[order] = np.arange(len(order))
@@ -40,53 +47,32 @@ def aggregate(query: Query, table: pa.Table, threads: int | None = None) -> pa.T
     return table
 
 
-def sort_order(query: Query, table: pa.Table, threads: int = 1) -> np.ndarray | None:
-    """The order that sorts a table by key and time, ties as they come; None: it is sorted."""
-    keys = [key_codes(one_array(table.column(name))) for name in query.by]
-    time = one_array(table.column(query.time))
-    if time.null_count or table.num_rows < 2:
-        return None  # the stream says what is wrong with null times
-    ticks = numbers(time)
-    columns = [*keys, ticks]
-    if all_sorted(columns, query.descending, threads):
-        return None
-    if query.descending:
-        ticks = -ticks
-    return np.lexsort([ticks, *reversed(keys)])
+def by_code(query: Query, table: pa.Table, codes: np.ndarray | None) -> tuple[Query, pa.Table]:
+    """The query with one number as its key, and the columns that it needs.
+
+    So keys of any type are compared as fast as integers. With `every` the number is that of
+    the key's first row, from which the key's columns are read at the end.
+    """
+    inner = replace(query, by=())
+    needed = table.select(inner.columns())
+    if codes is None:
+        return inner, needed
+    if query.every is not None:
+        _, first, codes = np.unique(codes, return_index=True, return_inverse=True)
+        codes = first[codes]
+    name = "key"
+    while name in table.column_names:
+        name += "_"
+    return replace(query, by=(name,)), needed.append_column(name, pa.array(codes))
 
 
-def key_codes(column: pa.Array) -> np.ndarray:
-    """A number for each distinct value of a key column; nulls have one of their own."""
-    if pa.types.is_integer(column.type) and column.null_count == 0:
-        return column.to_numpy()
-    codes = column.dictionary_encode(null_encoding="encode").indices
-    return codes.to_numpy(zero_copy_only=False)
-
-
-def all_sorted(columns: list[np.ndarray], descending: bool, threads: int = 1) -> bool:
-    """Whether rows are sorted by all of the columns, the last one maybe descending."""
-
-    def is_sorted(start: int) -> bool:
-        return _block_sorted([c[start : start + BLOCK + 1] for c in columns], descending)
-
-    starts = range(0, len(columns[0]) - 1, BLOCK)
-    if threads == 1 or len(starts) < 2 * threads:
-        return all(map(is_sorted, starts))
-    with ThreadPoolExecutor(threads) as pool:
-        return all(pool.map(is_sorted, starts))
-
-
-def _block_sorted(columns: list[np.ndarray], descending: bool) -> bool:
-    tied: np.ndarray | bool = True
-    for i, column in enumerate(columns):
-        before, after = column[:-1], column[1:]
-        if i == len(columns) - 1 and descending:
-            before, after = after, before
-        if bool((tied & (before > after)).any()):
-            return False
-        if i < len(columns) - 1:
-            tied = tied & (before == after)
-    return True
+def with_keys(query: Query, table: pa.Table, inner: Query, answers: pa.Table) -> pa.Table:
+    """The answers of `every`, with the keys' own columns in the place of their first rows."""
+    if not query.by:
+        return answers
+    keys = table.select(list(query.by)).take(answers.column(inner.by[0]))
+    rest = answers.drop_columns(list(inner.by))
+    return pa.table([*keys.columns, *rest.columns], names=[*query.by, *rest.column_names])
 
 
 def run_parts(query: Query, table: pa.Table, threads: int) -> pa.Table:
@@ -142,15 +128,23 @@ class Around:
 
     def before(self, row: int, key_first: int) -> int:
         """The first row that windows of `row` and later ones reach."""
-        edge = self.times[row] - self.behind
+        edge = self._edge(row, -self.behind)
         by_time = key_first + int(np.searchsorted(self.times[key_first:row], edge, "left"))
         return max(key_first, min(by_time, row - self.rows_behind))
 
     def after(self, row: int, key_end: int) -> int:
         """The row after the last that windows of rows before `row` reach, and its peers."""
-        edge = self.times[row - 1] + self.ahead
+        edge = self._edge(row - 1, self.ahead)
         by_time = row + int(np.searchsorted(self.times[row:key_end], edge, "right"))
         return min(key_end, max(by_time, row + self.rows_ahead))
+
+    def _edge(self, row: int, by: float) -> Any:
+        """The time of a row moved by so much, as a pass of bounds moves it, or further."""
+        time = self.times[row]
+        if self.times.dtype.kind == "f":
+            return time + self.times.dtype.type(by)
+        moved = int(time) + (math.floor(by) if by < 0 else math.ceil(by))
+        return np.int64(min(max(moved, LEAST), FURTHEST))
 
 
 def around(query: Query, table: pa.Table) -> Around | None:
@@ -159,8 +153,8 @@ def around(query: Query, table: pa.Table) -> Around | None:
     sizes = (found.behind, found.ahead, found.rows_behind, found.rows_ahead)
     if query.every is not None or None in sizes:
         return None
-    times = numbers(one_array(table.column(query.time)))
-    return Around(-times if query.descending else times, *sizes)  # type: ignore[arg-type]
+    times = ticks(one_array(table.column(query.time)), query.time, query.descending)
+    return Around(times, *sizes)  # type: ignore[arg-type]
 
 
 def run(query: Query, table: pa.Table, part: Part) -> pa.Table:

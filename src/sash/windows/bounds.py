@@ -65,22 +65,24 @@ def _rows(frame: Rows, n: int) -> Bounds:
 def _range(frame: Range, t: np.ndarray) -> Bounds:
     lo, hi = np.zeros(len(t), np.int64), np.full(len(t), len(t))
     if frame.preceding is not None:
-        side = "left" if frame.closed in ("both", "left") else "right"
-        lo = np.searchsorted(t, _shifted(t, -length(frame.preceding)), side)  # type: ignore[call-overload]
+        lo = _past_edge(t, -length(frame.preceding), frame.closed not in ("both", "left"))
     if frame.following is not None:
-        side = "right" if frame.closed in ("both", "right") else "left"
-        hi = np.searchsorted(t, _shifted(t, length(frame.following)), side)  # type: ignore[call-overload]
+        hi = _past_edge(t, length(frame.following), frame.closed in ("both", "right"))
     return lo, np.maximum(hi, lo)
 
 
-def _shifted(t: np.ndarray, by: int | float) -> np.ndarray:
-    """t + by, where a sum that leaves the integers' range stays at its end."""
+def _past_edge(t: np.ndarray, by: int | float, past: bool) -> np.ndarray:
+    """For each row the first whose time is t + by or later; later, if `past`.
+
+    Where t + by leaves the integers, all rows or none are before it.
+    """
+    side: Any = "right" if past else "left"
     if t.dtype.kind not in "iu" or isinstance(by, float):
-        return t + by
+        return np.searchsorted(t, t + by, side)
     least, most = np.iinfo(t.dtype).min, np.iinfo(t.dtype).max
-    if by >= 0:
-        return np.where(t > most - by, most, t) + np.where(t > most - by, 0, min(by, most))
-    return np.where(t < least - by, least, t) + np.where(t < least - by, 0, max(by, least))
+    beyond = t < least - by if by < 0 else t > most - by
+    edges = np.where(beyond, 0, t) + np.where(beyond, 0, max(least, min(by, most)))
+    return np.where(beyond, 0 if by < 0 else len(t), np.searchsorted(t, edges, side))
 
 
 def _sliding(frame: Sliding, t: np.ndarray) -> Bounds:
