@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 
 from sash import monoids as m
-from sash.engine.columns import number_type
-from sash.engine.definition import Aggregation
+from sash.plan.definition import Aggregation
+from sash.plan.types import number_type
 
 __all__ = [
     "any_value", "apply", "approx_count_distinct", "argmax", "argmin", "avg", "bool_and",

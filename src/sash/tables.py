@@ -9,8 +9,10 @@ from typing import Any
 import pyarrow as pa
 
 from sash import functions as sf
-from sash.engine.definition import Aggregation, Query
 from sash.engine.table import aggregate
+from sash.plan.definition import Aggregation, Query
+from sash.plan.explain import Explanation, explain
+from sash.plan.plan import Options, plan_of
 from sash.windows import Frame, Range, Sliding, sliding
 from sash.windows.frames import length
 
@@ -49,17 +51,16 @@ class Windowed:
         if _kind(self._data) == "pyspark":
             from sash.spark import batch, streaming
 
-            _check_options(self._options, self._data.isStreaming)
+            _check_options(self._options, _spark_kind(self._data))
             on_spark = streaming if self._data.isStreaming else batch
             return on_spark.aggregate(self._data, query, **self._options)
-        if self._options:
-            unknown = ", ".join(self._options)
-            raise TypeError(f"windowed: {unknown}: only for Spark DataFrames")
+        planning = self._planning()
+        _check_options(self._options, "a table in process")
         if not self._time:
             raise TypeError('windowed needs time="…", the column that orders the rows')
-        return _in_process(self._data, query)
+        return _in_process(self._data, query, planning)
 
-    def explain(self, **aggregations: Aggregation) -> str:
+    def explain(self, **aggregations: Aggregation) -> Explanation:
         """What `agg` would run, in words: what is shared, the algorithm and why; on Spark
         also the shuffle and whether keys are split, on a stream what is kept and when rows
         come out. Nothing runs.
@@ -68,12 +69,14 @@ class Windowed:
         if _kind(self._data) == "pyspark":
             from sash.spark import batch, streaming
 
-            _check_options(self._options, self._data.isStreaming)
+            _check_options(self._options, _spark_kind(self._data))
             on_spark = streaming if self._data.isStreaming else batch
             return on_spark.explain(self._data, query, **self._options)
-        from sash.engine.explain import explain
+        return explain(plan_of(query, _schema(self._data, query), self._planning()))
 
-        return explain(query, _schema(self._data, query))
+    def _planning(self) -> Options:
+        """What the user decides instead of the planner."""
+        return Options(**{name: self._options[name] for name in PLANNING if name in self._options})
 
     def query(self, **aggregations: Aggregation) -> Query:
         """What `agg` would run."""
@@ -125,19 +128,25 @@ def _chip(name: str, role: str) -> str:
     return f'<span style="{style}">{escape(name)}{said}</span>'
 
 
+PLANNING = ("latency", "algorithm")
 OPTIONS = {
-    "a batch DataFrame": ("partitions", "split"),
-    "a streaming DataFrame": ("emit", "late", "shards", "cache"),
+    "a table in process": PLANNING,
+    "a batch DataFrame": (*PLANNING, "partitions", "split"),
+    "a streaming DataFrame": (*PLANNING, "emit", "late", "shards", "cache", "idle"),
 }
+"""What `windowed` takes besides keys and time, by the kind of data."""
 
 
-def _check_options(given: dict[str, Any], streaming: bool) -> None:
-    """Raise TypeError if a Spark DataFrame of this kind has no such option."""
-    batch, stream = OPTIONS
-    here, there = (stream, batch) if streaming else (batch, stream)
+def _spark_kind(data: Any) -> str:
+    return "a streaming DataFrame" if data.isStreaming else "a batch DataFrame"
+
+
+def _check_options(given: dict[str, Any], here: str) -> None:
+    """Raise TypeError if data of this kind has no such option."""
     for name in given:
         if name not in OPTIONS[here]:
-            where = f"is for {there}" if name in OPTIONS[there] else "is no option"
+            there = [kind for kind, names in OPTIONS.items() if name in names]
+            where = f"is for {' or '.join(there)}" if there else "is not an option"
             known = ", ".join(OPTIONS[here])
             raise TypeError(f"windowed: {name} {where}; {here} has {known}")
 
@@ -175,23 +184,24 @@ def _kind(data: Any) -> str:
     return type(data).__module__.partition(".")[0]
 
 
-def _in_process(data: Any, query: Query) -> Any:
+def _in_process(data: Any, query: Query, options: Options) -> Any:
     if isinstance(data, pa.Table):
-        return aggregate(query, data)
+        return aggregate(query, data, options=options)
     if _kind(data) == "polars" and hasattr(data, "to_arrow"):
         import polars
 
-        return polars.from_arrow(aggregate(query, data.to_arrow()))
+        return polars.from_arrow(aggregate(query, data.to_arrow(), options=options))
     if _kind(data) == "pandas" and hasattr(data, "columns"):
-        return _pandas(data, query)
+        return _pandas(data, query, options)
     raise TypeError(
         f"windowed takes a Spark, pandas or polars DataFrame or a pyarrow Table, not {type(data)!r}"
     )
 
 
-def _pandas(data: Any, query: Query) -> Any:
+def _pandas(data: Any, query: Query, options: Options) -> Any:
     needed = [name for name in query.columns() if name in data.columns]
-    found = aggregate(query, pa.Table.from_pandas(data[needed], preserve_index=False))
+    given = pa.Table.from_pandas(data[needed], preserve_index=False)
+    found = aggregate(query, given, options=options)
     if query.every is not None:
         return found.to_pandas()
     answers = found.select(list(query.aggregations)).to_pandas()

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sash.engine.definition import Aggregation, Query
+from sash.plan.definition import Aggregation, Query
 from sash.windows import bounds
 from sash.windows.frames import Delta, Until, length
 

@@ -12,10 +12,11 @@ import pytest
 import sash
 from sash import functions as sf
 from sash.engine import multiset
-from sash.engine.stream import run
+from sash.engine.row_windows import run
+from sash.plan.plan import plan_of
 from sash.windows import bounds
 from tests.engine.oracle import alike
-from tests.engine.test_stream import sample
+from tests.engine.test_row_windows import sample
 
 FRAME = sash.range_between(-25, 3)
 
@@ -32,7 +33,7 @@ def windows(table: pa.Table, column: str) -> list[list[Any]]:
 
 def answers(table: pa.Table, aggregation: Any, size: int) -> list[Any]:
     query = sash.windowed(table, "k", time="s").query(y=aggregation.over(FRAME))
-    batches = run(query, table.schema, table.to_batches(max_chunksize=size))
+    batches = run(plan_of(query, table.schema), table.to_batches(max_chunksize=size))
     return [y for batch in batches for y in batch.column("y").to_pylist()]
 
 

@@ -16,7 +16,7 @@ import sash
 from sash import functions as sf
 from sash.engine import table as tables
 from tests.engine.oracle import alike, expected
-from tests.engine.test_stream import sample
+from tests.engine.test_row_windows import sample
 
 ASKED = {
     "n": sf.count().over(sash.range_between(-20, 0)),

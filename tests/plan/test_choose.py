@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from sash import monoids as m
-from sash.plan import by_count, plan
 from sash.plan.choose import PREFERENCE, Need, choose
 
 MAX, SUM = m.Max(), m.Sum().of(np.dtype(np.int64))
@@ -58,10 +57,6 @@ def test_what_can_not_be_taken(need: Need, algorithm: str, says: str) -> None:
 
 def test_the_user_can_take_another() -> None:
     assert choose(Need(MAX, items=3), "DABA").algorithm == "DABA"
-    taken = plan([by_count(MAX, 100, 10)], algorithm="DABALite", technique="panes")
-    assert taken.groups[0].choice.algorithm == "DABALite"
-    assert "panes" in taken.explain()
-    assert "it was asked for" in taken.explain()
 
 
 def test_latency_is_checked() -> None:

@@ -16,7 +16,7 @@ from sash import functions as sf
 from sash import monoids as m
 from sash.cli.checked import Table
 from sash.cli.errors import known
-from sash.engine.definition import Aggregation
+from sash.plan.definition import Aggregation
 from sash.windows import Frame, as_frame
 
 COLUMNS = ("column", "measure", "argument")

@@ -28,7 +28,7 @@ from pathlib import Path
 from sash.cli.aggregations import aggregations, frames
 from sash.cli.checked import Table, read
 from sash.cli.errors import known
-from sash.engine.definition import Aggregation
+from sash.plan.definition import Aggregation
 from sash.windows.duration import Duration
 
 FILES = ("parquet", "csv", "json")

@@ -13,17 +13,6 @@ EXACT = Context(prec=76)
 """Decimals of 38 digits, and what is between them, without rounding."""
 
 
-def number_type(kind: pa.DataType) -> np.dtype | None:
-    """The NumPy dtype that a column's values have in a compiled loop; None: they are objects."""
-    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
-        return np.dtype(np.int64)
-    if pa.types.is_boolean(kind):
-        return np.dtype(np.bool_)
-    if pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind):
-        return np.dtype(kind.to_pandas_dtype())
-    return None
-
-
 def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     """A column in one piece."""
     if not isinstance(column, pa.ChunkedArray):

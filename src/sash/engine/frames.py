@@ -13,7 +13,7 @@ from sash.engine.tape import Tape
 from sash.kernel.compiled import Target, compiled
 from sash.kernel.layout import Layout
 from sash.monoids.monoid import Monoid, same
-from sash.windows.duration import Duration
+from sash.plan.reach import steps_of
 from sash.windows.frames import (
     Bound,
     Delta,
@@ -36,18 +36,6 @@ class Pass(NamedTuple):
     after: Any
     offset: Any = 0
     kind: int = 0
-
-
-def steps_of(bound: Bound | None, unit: int | None) -> Any:
-    """A bound in the time column's own steps, `unit` nanoseconds each; as it is for numbers."""
-    if bound is None:
-        return 0
-    size = length(bound)
-    if not isinstance(bound, Duration) or not unit:
-        return size
-    if size % unit:
-        raise ValueError(f"{bound} is finer than the time column's unit of {unit} ns")
-    return size // unit
 
 
 def as_pass(frame: Frame, unit: int | None) -> Pass:

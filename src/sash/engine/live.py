@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sash.engine.definition import Query, output_schema
+from sash.plan.definition import Query, output_schema
 from sash.engine.pages import KEY, StateError
-from sash.engine.reach import Reach, reach_of, reach_of_frame
+from sash.plan.reach import Reach, reach_of, reach_of_frame
 from sash.engine.slices import Slices, slices_of
 from sash.windows.frames import Delta, Frame, Policy
 

@@ -14,13 +14,15 @@ import numpy as np
 import pyarrow as pa
 
 from sash.engine.bounds import Bounds
-from sash.engine.columns import answers_as, number_type, numbers, objects
+from sash.engine.columns import answers_as, numbers, objects
 from sash.engine.frames import time_target
 from sash.engine.ranks import Ranks
 from sash.engine.tape import Tape
 from sash.kernel.compiled import compiled
 from sash.kernel.words import Int64, Partial, attach
 from sash.kernel.words import numbers as column
+from sash.plan.plan import Plan, State
+from sash.plan.types import number_type
 
 
 class Store(NamedTuple):
@@ -116,7 +118,7 @@ def find(q: Any, place: int, size: int, top: int) -> int:
 class Distinct:
     """Counts the distinct values of a window that are not null."""
 
-    def __init__(self, kind: pa.DataType) -> None:
+    def __init__(self, plan: Plan, state: State) -> None:
         self._ranks, self._codes = Ranks(), Tape(np.int64)
         self._known: dict[Any, int] = {}
         self._count = np.zeros(1024, np.int64)
@@ -133,7 +135,7 @@ class Distinct:
             self._count = larger
         self._codes.add(np.array(codes, np.int64)[encoded.indices.to_numpy()])
 
-    def answer(self, bounds: Bounds) -> pa.Array:
+    def answer(self, bounds: Bounds) -> list[pa.Array]:
         known = self._ranks.of(bounds)
         out = np.empty(len(known.lo), np.int64)
         places = (known.lo.ctypes.data, known.hi.ctypes.data, out.ctypes.data)
@@ -141,7 +143,7 @@ class Distinct:
         self._at = self._run(
             memory, self._at, self._codes.data, self._codes.base, len(out), *places
         )
-        return pa.array(out)
+        return [pa.array(out)]
 
     def forget(self, row: int) -> None:
         self._ranks.forget(row)
@@ -170,7 +172,9 @@ def _as_key(value: Any) -> Any:
 class Percentile:
     """A share of a window's values, exactly: between two rows in proportion, or one's value."""
 
-    def __init__(self, kind: pa.DataType, share: float, between: bool) -> None:
+    def __init__(self, plan: Plan, state: State) -> None:
+        kind, share = plan.schema.field(state.columns[0]).type, state.asked[0].share
+        between = state.asked[0].how == "percentile"
         dtype = number_type(kind)
         assert dtype is not None
         self._kind, self._share, self._between = kind, share, between
@@ -180,7 +184,7 @@ class Percentile:
     def take(self, columns: list[pa.Array]) -> None:
         self._values.add(numbers(self._ranks.take(columns[0])))
 
-    def answer(self, bounds: Bounds) -> pa.Array:
+    def answer(self, bounds: Bounds) -> list[pa.Array]:
         known = self._ranks.of(bounds)
         first = int(known.lo[0])
         base = self._values.base
@@ -196,8 +200,8 @@ class Percentile:
         )  # fmt: skip
         empty = known.hi <= known.lo
         if not len(values):
-            return pa.nulls(len(pairs), pa.float64() if self._between else self._kind)
-        return self._between_rows(values, pairs, known.hi - known.lo, empty)
+            return [pa.nulls(len(pairs), pa.float64() if self._between else self._kind)]
+        return [self._between_rows(values, pairs, known.hi - known.lo, empty)]
 
     def _between_rows(
         self, values: np.ndarray, pairs: np.ndarray, counts: np.ndarray, empty: np.ndarray

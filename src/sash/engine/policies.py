@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from sash.engine.columns import answers_as, objects
 from sash.monoids.monoid import Monoid, as_monoid
+from sash.plan.plan import Plan, State
 from sash.swag.amta import AMTA
 from sash.windows.frames import Policy
 
@@ -29,9 +30,11 @@ class Run(NamedTuple):
 class ByPolicy:
     """One aggregation over a policy."""
 
-    def __init__(self, monoid: Monoid, policy: Policy, result: pa.DataType | None) -> None:
-        self._monoid, self._policy = beside(monoid, policy)
-        self._result = result
+    def __init__(self, plan: Plan, state: State) -> None:
+        asked, policy = state.asked[0], plan.frames[state.frame].frame
+        assert state.monoid is not None and isinstance(policy, Policy)
+        self._monoid, self._policy = beside(state.monoid, policy)
+        self._result = asked.result([plan.schema.field(name).type for name in asked.columns])
         self._items: list[Any] = []
         self._held: list[bool] = []
         self._enforced = True
@@ -51,7 +54,7 @@ class ByPolicy:
         """Which of the rows taken last make up the window as a stream left it: they stay."""
         self._held += held.tolist()
 
-    def answer(self, run: Run) -> pa.Array:
+    def answer(self, run: Run) -> list[pa.Array]:
         n = run.end - run.begin
         begins, answers, first = set(run.keys.tolist()), [], []
         rows = zip(range(run.begin, run.end), self._items[:n], self._held[:n], strict=True)
@@ -64,7 +67,7 @@ class ByPolicy:
             first.append(row + 1 - len(self._window))
         del self._items[:n], self._held[:n]
         self.first = np.array(first, np.int64)
-        return answers_as(answers, None, self._result)
+        return [answers_as(answers, None, self._result)]
 
     def forget(self, row: int) -> None:
         """The window forgets by itself."""

@@ -2,47 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from sash.engine.columns import changes, one_array
-from sash.engine.definition import Query, unit_of
+from sash.engine.inputs import SharedInputs
 from sash.engine.order import tick_type, ticks
 from sash.engine.policies import ByPolicy
 from sash.engine.tape import Tape
-from sash.engine.workers import Combiner, worker
+from sash.engine.workers import workers_of
+from sash.plan.plan import Plan
 
 HELD = "_held"
 """A column of rows that a stream has kept: those of a window that was left in their middle."""
 
 
 class Rows:
-    """The rows of a query as they come, sorted by key and time: their times, keys and workers."""
+    """The rows of a plan as they come, sorted by key and time: their times, keys and workers."""
 
-    def __init__(self, query: Query, schema: pa.Schema, ordered: bool = False) -> None:
+    def __init__(self, plan: Plan, ordered: bool = False) -> None:
         """`ordered`: rows are known to be sorted by key and time."""
-        query.check(schema)
         self._ordered = ordered
-        self.query, self.schema = query, schema
+        self.plan, self.query = plan, plan.query
         self.count = 0  # rows that came
-        kind = schema.field(query.time).type
-        self.dtype = tick_type(kind)
-        self.unit = unit_of(kind)
+        self.dtype = tick_type(plan.schema.field(plan.query.time).type)
         self.time = Tape(self.dtype)
         self.keys = np.zeros(0, np.int64)  # the first row of each key that is not done
         self._last_key: list[pa.Array] | None = None
-        self.workers = {out: self._worker(out) for out in query.aggregations}
-
-    def _worker(self, out: str) -> Any:
-        a = self.query.aggregations[out]
-        kinds = [self.schema.field(name).type for name in a.columns]
-        return worker(a, kinds, self.query.result_type(out, self.schema))
+        self.inputs = SharedInputs()
+        self.workers = workers_of(plan, self.inputs)
 
     def take(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
         """Take a batch's rows; give the columns that are needed."""
-        wanted = [*self.query.columns(), *(HELD,) * (HELD in batch.schema.names)]
+        wanted = [*self.plan.columns, *(HELD,) * (HELD in batch.schema.names)]
         columns = {name: one_array(batch.column(name)) for name in wanted}
         times = ticks(columns[self.query.time], self.query.time, self.query.descending)
         starts = self._starts([columns[name] for name in self.query.by], batch.num_rows)
@@ -50,15 +45,21 @@ class Rows:
             self._check_order(times, starts)
         self.time.add(times)
         self.keys = np.concatenate([self.keys, self.count + starts])
-        for out, a in self.query.aggregations.items():
-            one = self.workers[out]
-            one.take([columns[name] for name in a.columns or (self.query.time,)])
-            if isinstance(one, Combiner):
-                one.expect(batch.num_rows)
-            elif isinstance(one, ByPolicy):
-                one.hold(held(columns))
+        self.inputs.take(columns)
+        for state, worker in zip(self.plan.states, self.workers, strict=True):
+            worker.take([columns[name] for name in state.columns or (self.query.time,)])
+            if isinstance(worker, ByPolicy):
+                worker.hold(held(columns))
         self.count += batch.num_rows
         return columns
+
+    def answers(self, bounds: Sequence[Any]) -> list[pa.Array]:
+        """A column for each output of the plan, from the bounds of each frame."""
+        found = [
+            worker.answer(bounds[state.frame])
+            for state, worker in zip(self.plan.states, self.workers, strict=True)
+        ]
+        return [found[output.state][output.member] for output in self.plan.outputs]
 
     def keys_from(self, row: int) -> np.ndarray:
         """The first row of each key, from that of `row` on."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from sash.engine import stream
 from sash.engine.columns import numbers, one_array
-from sash.engine.definition import Query
+from sash.plan.definition import Query
 from sash.engine.gathered import Gathered, Reader, sorted_rows
 from sash.engine.live import Live, Stats
 from sash.engine.pages import KEY, LIST, ROWS, SLICES, Bytes, Listing, Pages

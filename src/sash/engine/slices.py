@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from sash.engine.columns import number_type
-from sash.engine.definition import Aggregation, Query, unit_of
+from sash.plan.definition import Aggregation, Query, unit_of
 from sash.engine.frames import steps_of
 from sash.kernel.layout import Layout
 from sash.monoids.monoid import Monoid, same

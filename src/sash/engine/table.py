@@ -12,20 +12,23 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sash.engine import stream
+from sash.engine import row_windows
 from sash.engine.bounds import FURTHEST, LEAST
 from sash.engine.columns import changes, one_array
-from sash.engine.definition import Query, output_schema
 from sash.engine.order import key_codes as key_codes
 from sash.engine.order import order_of, row_codes, ticks
 from sash.engine.order import sort_order as sort_order
-from sash.engine.reach import reach_of
+from sash.plan.definition import Query, output_schema
+from sash.plan.plan import Options, Plan, plan_of
+from sash.plan.reach import reach_of
 
 WORTH_A_THREAD = 1 << 18
 """Rows from which on a further thread is worth its start."""
 
 
-def aggregate(query: Query, table: pa.Table, threads: int | None = None) -> pa.Table:
+def aggregate(
+    query: Query, table: pa.Table, threads: int | None = None, options: Options = Options()
+) -> pa.Table:
     """The table with one extra column per aggregation, its rows in their order."""
     query.check(table.schema)
     threads = threads or os.cpu_count() or 1
@@ -35,7 +38,7 @@ def aggregate(query: Query, table: pa.Table, threads: int | None = None) -> pa.T
     inner, needed = by_code(query, table, codes)
     if order is not None:
         needed = needed.take(order)
-    answers = run_parts(inner, needed, threads)
+    answers = run_parts(plan_of(inner, needed.schema, options), needed, threads)
     if query.every is not None:
         return with_keys(query, table, inner, answers)
     if order is not None:
@@ -75,13 +78,13 @@ def with_keys(query: Query, table: pa.Table, inner: Query, answers: pa.Table) ->
     return pa.table([*keys.columns, *rest.columns], names=[*query.by, *rest.column_names])
 
 
-def run_parts(query: Query, table: pa.Table, threads: int) -> pa.Table:
+def run_parts(plan: Plan, table: pa.Table, threads: int) -> pa.Table:
     """A sorted table's answers, a thread for each part of it."""
-    parts = split(query, table, min(threads, 1 + table.num_rows // WORTH_A_THREAD))
+    parts = split(plan.query, table, min(threads, 1 + table.num_rows // WORTH_A_THREAD))
     if len(parts) == 1:
-        return run(query, table, parts[0])
+        return run(plan, table, parts[0])
     with ThreadPoolExecutor(len(parts)) as pool:
-        return pa.concat_tables(list(pool.map(lambda part: run(query, table, part), parts)))
+        return pa.concat_tables(list(pool.map(lambda part: run(plan, table, part), parts)))
 
 
 @dataclass(frozen=True)
@@ -157,11 +160,12 @@ def around(query: Query, table: pa.Table) -> Around | None:
     return Around(times, *sizes)  # type: ignore[arg-type]
 
 
-def run(query: Query, table: pa.Table, part: Part) -> pa.Table:
+def run(plan: Plan, table: pa.Table, part: Part) -> pa.Table:
     """The answers of a part of a sorted table, block by block."""
+    query = plan.query
     rows = table.slice(part.first, part.last - part.first)
     whole = rows.combine_chunks().to_batches()
-    batches = stream.run(query, table.schema, whole, ordered=True)
+    batches = row_windows.run(plan, whole, ordered=True)
     schema = output_schema(query, table.schema)
     names = schema.names if query.every is not None else list(query.aggregations)
     found = [batch.select(names) for batch in batches]

@@ -1,97 +1,170 @@
-"""A plan in words."""
+"""A plan in words, as a drawing and as data: printed from the record that runs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
 
-from sash.plan.plan import Group, Plan
-from sash.plan.query import Periodic
-from sash.plan.shared import SharedPlan
-from sash.windows import Duration
+from sash.plan.definition import Query
+from sash.plan.plan import FramePlan, Plan, State
 
-MOST = 8
-"""As many windows or lengths are named, as many queries planned alone to compare with."""
+FROM_BOUNDS = {
+    "count": "the length of the window, no state",
+    "known": "counted from the rows that are null, no state",
+    "first": "the row at the start of the window, no state",
+    "last": "the row at the end of the window, no state",
+    "distinct": "a count per value of the window, O(1) per row",
+    "percentile": "a tree of counts by rank, O(log n) per row",
+}
 
 
-def explain(plan: Plan) -> str:
-    """What is sliced, what is shared, the algorithm and why, the combines to expect.
+@dataclass(frozen=True)
+class Step:
+    """A line about how an executor runs a plan: what it is about, and what happens there."""
 
-    >>> from sash import monoids as m
-    >>> from sash.plan import by_count, plan
-    >>> print(plan([by_count(m.Max(), 6, 2), by_count(m.Max(), 8, 4)]).explain())
-    2 queries by count, in 1 group
-    1. q0, q1
-       windows    8 rows every 4 rows; 6 rows every 2 rows
-       slices     pairs: 2 in a composite slide of 4 rows, of 2, 2 rows; 1 common edge
-       state      Max, for Max
-       algorithm  FlatFIT: 2 ranges share what is combined for any of them
-    combines about 1.5 a row; 3.25 if each query were alone
+    name: str
+    what: str
+
+
+class Explanation(str):
+    """A plan as text; notebooks draw it, tools read `.plan`, `.steps` and `.json()`."""
+
+    plan: Plan
+    steps: tuple[Step, ...]
+
+    def json(self) -> dict[str, Any]:
+        """The plan as data that JSON can hold."""
+        return as_data(self.plan, self.steps)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return as_html(self.plan, self.steps)
+
+
+def explain(plan: Plan, steps: Sequence[Step] = (), kept: dict[int, str] | None = None) -> Explanation:
+    """The plan, a line per frame and per state; `steps`: what an executor adds to it.
+
+    `kept`: on a stream, for each frame by its number what stays between batches.
+
+    >>> import pyarrow as pa
+    >>> from sash import functions as sf
+    >>> from sash.plan import Query, plan_of
+    >>> query = Query(("k",), "t", {"hi": sf.max("x").over("1 hour")})
+    >>> kinds = {"k": pa.int64(), "t": pa.timestamp("us"), "x": pa.float64()}
+    >>> print(explain(plan_of(query, pa.schema(kinds))))
+    1 aggregation over 1 frame, by k, in order of t
+    1. the last 1 hour; bounds: two pointers over the rows in order
+       hi: max(x), TwoStacksLite: in order, one range: 3 combines on average, ...; compiled
     """
-    many = "queries" if len(plan.queries) > 1 else "query"
-    groups = f"{len(plan.groups)} group{'s' * (len(plan.groups) > 1)}"
-    lines = [f"{len(plan.queries)} {many} by {plan.queries[0].window.by}, in {groups}"]
-    for number, group in enumerate(plan.groups, 1):
-        lines += [f"{number}. {_some([plan.queries[i].name for i in group.answers])}"]
-        lines += [f"   {name:10} {text}" for name, text in _group(group)]
-    return "\n".join([*lines, _combines(plan)])
+    lines = [head(plan.query, len(plan.frames)), *(f"{s.name:9} {s.what}" for s in steps)]
+    for frame in plan.frames:
+        lines.append(f"{frame.number + 1}. {frame.frame}; bounds: {frame.bounds}")
+        if kept is not None and frame.number in kept:
+            lines.append(f"   keeps {kept[frame.number]}")
+        lines += [f"   {line}" for state in plan.over(frame) for line in state_lines(plan, state)]
+    found = Explanation("\n".join(lines))
+    found.plan, found.steps = plan, tuple(steps)
+    return found
 
 
-def _combines(plan: Plan) -> str:
-    text = f"combines about {plan.combines:.3g} a row"
-    if 1 < len(plan.queries) <= MOST:
-        text += f"; {plan.alone().combines:.3g} if each query were alone"
-    first = plan.queries[0].window
-    if first.by == "time":
-        text += f", with a row every {text_of_ticks(plan.options.tick, first)}"
-    return text
+def head(query: Query, frames: int) -> str:
+    """How much is asked, by which keys, in which order."""
+    many = f"{counted(len(query.aggregations), 'aggregation')} over {counted(frames, 'frame')}"
+    keys = f"by {', '.join(query.by)}" if query.by else "over no key"
+    return f"{many}, {keys}, in order of {order(query)}"
 
 
-def _group(group: Group) -> list[tuple[str, str]]:
-    slices = group.slices
-    return [
-        ("windows", _some([text_of(window) for window in slices.windows], "; ")),
-        ("slices", _slices(slices)),
-        ("state", _states(group)),
-        ("algorithm", str(group.choice)),
-    ]
+def order(query: Query) -> str:
+    """The time, and whether it is descending."""
+    return f"{query.time}{' descending' * query.descending}"
 
 
-def _slices(slices: SharedPlan) -> str:
-    length = text_of_ticks(slices.composite, slices.windows[0])
-    if not slices.is_listed:
-        return f"{slices.technique}: a composite slide of {length}, too long to list"
-    lengths = [text_of_ticks(n, slices.windows[0], bare=True) for n in slices.slicing.lengths]
-    text = f"{slices.technique}: {len(lengths)} in a composite slide of {length}"
-    text += f", of {_some(lengths)}{' rows' if slices.windows[0].by == 'count' else ''}"
-    if len(slices.windows) > 1:
-        common = len(slices.common_edges)
-        text += f"; {common} common edge{'s' * (common != 1)}"
-    return text
+def counted(n: int, what: str) -> str:
+    """A number of things.
+
+    >>> counted(2, "frame")
+    '2 frames'
+    """
+    return f"{n} {what}{'s' * (n != 1)}"
 
 
-def _states(group: Group) -> str:
-    served: dict[int, list[str]] = {}
-    for name, server in zip(group.names, group.states.server, strict=True):
-        served.setdefault(server, []).append(name)
-    kept = group.states.kept
-    return "; ".join(f"{kept[s].name}, for {', '.join(names)}" for s, names in served.items())
+def state_lines(plan: Plan, state: State) -> list[str]:
+    """A state: the columns that are read from it, what is kept, by which algorithm and why."""
+    outs = [output for output in plan.outputs if output.state == state.number]
+    names = ", ".join(output.name for output in outs)
+    asked = ", ".join(str(plan.query.aggregations[output.name]) for output in outs)
+    if len(outs) == 1:
+        return [f"{names}: {asked}, {how(state)}"]
+    return [f"{names}: {asked}", f"   one state, {' and '.join(state.kept) or state.kind}: {how(state)}"]
 
 
-def text_of(window: Periodic) -> str:
-    """A window in words, in durations where its ticks are nanoseconds."""
-    size, slide = (text_of_ticks(n, window) for n in (window.size, window.slide))
-    closed = "" if window.closed == "left" else f", closed {window.closed}"
-    return f"{size} every {slide}{closed}"
+def how(state: State) -> str:
+    """By which algorithm a state is kept, and whether it is compiled."""
+    if state.choice is None:
+        return FROM_BOUNDS[state.kind]
+    way = "compiled" if state.typed else "plain Python, as its values are not numbers"
+    return f"{state.choice}; {way}"
 
 
-def text_of_ticks(ticks: int, window: Periodic, bare: bool = False) -> str:
-    """A number of ticks in words."""
-    if window.by == "count":
-        return str(ticks) if bare else f"{ticks} rows"
-    return str(Duration(ticks)) if window.in_ns else str(ticks)
+def as_data(plan: Plan, steps: Sequence[Step] = ()) -> dict[str, Any]:
+    """The plan as data that JSON can hold."""
+    return {
+        "keys": list(plan.query.by),
+        "time": plan.query.time,
+        "columns": plan.columns,
+        "every": None if plan.query.every is None else str(plan.query.every),
+        "frames": [_frame(frame) for frame in plan.frames],
+        "states": [_state(state) for state in plan.states],
+        "outputs": [
+            {"name": o.name, "state": o.state, "member": o.member, "type": str(o.type)}
+            for o in plan.outputs
+        ],
+        "combines per row": plan.combines,
+        "steps": {step.name: step.what for step in steps},
+    }
 
 
-def _some(texts: Sequence[str], between: str = ", ") -> str:
-    if len(texts) <= MOST:
-        return between.join(texts)
-    return between.join([*texts[: MOST - 1], f"… ({len(texts)} in all)"])
+def _frame(frame: FramePlan) -> dict[str, Any]:
+    return {"number": frame.number, "frame": str(frame.frame), "bounds": frame.bounds}
+
+
+def _state(state: State) -> dict[str, Any]:
+    choice = state.choice
+    return {
+        "number": state.number,
+        "frame": state.frame,
+        "kind": state.kind,
+        "columns": list(state.columns),
+        "answers": [str(a) for a in state.asked],
+        "keeps": list(state.kept),
+        "algorithm": None if choice is None else choice.algorithm,
+        "reason": None if choice is None else choice.reason,
+        "combines per row": state.combines,
+        "compiled": state.typed,
+    }
+
+
+STYLE = "border: 1px solid color-mix(in srgb, currentColor 30%, transparent); border-radius: .5em"
+
+
+def as_html(plan: Plan, steps: Sequence[Step] = ()) -> str:
+    """The plan as boxes: rows, frames, the states of each, and the answers read from them."""
+    parts = [f"<b>{escape(head(plan.query, len(plan.frames)))}</b>"]
+    parts += [f"<div>{escape(s.name)}: <small>{escape(s.what)}</small></div>" for s in steps]
+    for frame in plan.frames:
+        states = "".join(
+            f'<div style="{STYLE}; padding: .3em .6em; margin: .3em 0">'
+            + "<br>".join(escape(line) for line in state_lines(plan, state))
+            + "</div>"
+            for state in plan.over(frame)
+        )
+        title = f"{escape(str(frame.frame))} <small>bounds: {escape(frame.bounds)}</small>"
+        parts.append(
+            f'<div style="{STYLE}; padding: .4em .7em; margin: .5em 0">{title}{states}</div>'
+        )
+    body = "".join(parts)
+    return f'<div style="font: 14px/1.5 system-ui, sans-serif; max-width: 60rem">{body}</div>'

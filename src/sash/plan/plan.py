@@ -1,277 +1,268 @@
-"""A plan: for a set of queries, what is sliced, what is shared, and which algorithm."""
+"""The plan: what a definition asks for, as the record that every executor runs.
+
+    definition (Query)  →  plan_of  →  Plan  →  table, Spark batch, stream
+
+Each distinct frame is in the plan once, and so is each state: aggregations of the same
+columns over the same frame that one state can answer share it. `explain()` prints this
+record, so what it says is what runs.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
 
-import numpy as np
+import pyarrow as pa
 
+from sash.kernel.layout import Layout
+from sash.monoids.extremes import ArgMax, ArgMin
 from sash.monoids.monoid import Monoid
 from sash.plan.choose import Choice, Latency, Need, choose
-from sash.plan.cost import combines, least_alone, unit
-from sash.plan.late import Late, LateRunner, TreeRunner
-from sash.plan.query import Periodic, Query
-from sash.plan.run import Fired, Runner
-from sash.plan.shared import SharedPlan
-from sash.plan.sharing import Shared, share
-from sash.plan.slicing import Technique
+from sash.plan.definition import Aggregation, Query
+from sash.plan.reach import Reach, reach_of_frame
+from sash.plan.sharing import share
+from sash.plan.types import number_types, unit_of
+from sash.windows.frames import Frame, Policy, Rows
 
-Answers = dict[str, Fired]
-"""What fired, by the query's name."""
+Kind = Literal[
+    "count", "known", "first", "last", "argument", "combine", "distinct", "percentile", "policy"
+]
+"""How a state is kept: `count`, `known` (rows that are not null), `first` and `last` follow from
+the bounds of a window; `argument` combines measures and looks the argument up by its row;
+`combine` is a monoid; `distinct` and `percentile` keep a multiset; `policy` its own window."""
 
 
 class Options(NamedTuple):
     """What the user decides instead of the planner."""
 
-    algorithm: str | None = None
-    technique: Technique | None = None
     latency: Latency = "average"
-    late: bool = False
-    tick: int = 1  # how many ticks there are between rows, when combines are counted
+    algorithm: str | None = None
 
 
 @dataclass(frozen=True)
-class Group:
-    """Windows of the same states, kept together.
+class FramePlan:
+    """A frame, how far it reaches in steps of the time column, and how its bounds are found."""
 
-    `answers`: for each query of the group, by its number in the plan, which window it
-    is and which member of that window's answer.
+    number: int
+    frame: Frame
+    reach: Reach
+    bounds: str
+
+
+@dataclass(frozen=True)
+class State:
+    """What is kept for a frame: a monoid over columns, by which algorithm and why.
+
+    `asked`: the aggregations that are read from it; `monoid` lowers to one answer, or to a
+    tuple with an answer for each of them. `typed`: its values are numbers and it compiles.
     """
 
-    slices: SharedPlan
-    names: tuple[str, ...]  # of the aggregations
-    states: Shared
-    choice: Choice
-    combines: float  # a row, about
-    answers: dict[int, tuple[int, int]]
+    number: int
+    frame: int
+    kind: Kind
+    columns: tuple[str, ...]
+    asked: tuple[Aggregation, ...]
+    monoid: Monoid | None = None
+    kept: tuple[str, ...] = ()  # the names of the monoids whose states are kept
+    choice: Choice | None = None
+    typed: bool = False
+
+    @property
+    def nothing(self) -> list[Any]:
+        """The answer of each aggregation over no rows."""
+        found = []
+        for a in self.asked:
+            known = a.monoid
+            found.append(None if known is None else known.lower(known.identity))
+        return found
+
+    @property
+    def combines(self) -> float:
+        """Combines per row, about."""
+        if self.choice is None:
+            return 0.0
+        return max(1, len(self.kept)) * (self.choice.cost.item + self.choice.cost.answer)
+
+
+@dataclass(frozen=True)
+class Output:
+    """A column of answers: the state it is read from, and which of that state's answers."""
+
+    name: str
+    state: int
+    member: int
+    type: pa.DataType | None
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How a set of queries is answered: groups that share slices and states.
+    """How a definition runs over rows of `schema`."""
 
-    >>> from sash import monoids as m
-    >>> from sash.plan import by_count, plan
-    >>> p = plan([by_count(m.Max(), 6, 2, name="a"), by_count(m.Max(), 8, 4, name="b")])
-    >>> out = p.run([3, 1, 4, 1, 5, 9, 2, 6])
-    >>> list(out["a"].answer), list(out["b"].answer)
-    ([3, 4, 9, 9], [4, 9])
-    """
+    query: Query
+    schema: pa.Schema
+    frames: tuple[FramePlan, ...]
+    states: tuple[State, ...]
+    outputs: tuple[Output, ...]
+    options: Options = Options()
 
-    queries: tuple[Query, ...]
-    groups: tuple[Group, ...]
-    options: Options
+    @cached_property
+    def columns(self) -> list[str]:
+        """The columns that are read, each once."""
+        return self.query.columns()
 
-    def run(self, values: Any, times: Any = None, compiled: bool | None = None) -> Answers:
-        """The answers over a whole stream: `values`, and by time `times`, sorted."""
-        running = self.start(compiled)
-        fed = running.feed(values, times)
-        if self.queries[0].window.by == "count":  # a slide that is not full does not fire
-            return fed
-        rest = running.finish()
-        return {name: _joined(fed[name], rest[name]) for name in fed}
-
-    def start(self, compiled: bool | None = None) -> Running:
-        """The plan at work on a stream that comes in parts."""
-        return Running(self, compiled)
+    @property
+    def unit(self) -> int | None:
+        """Nanoseconds of a step of the time column; None where time is a number."""
+        return unit_of(self.schema.field(self.query.time).type)
 
     @property
     def combines(self) -> float:
-        """Expected combines a row; by time, where a row comes every `options.tick`."""
-        return sum(group.combines for group in self.groups)
+        """Combines per row, about, all states together."""
+        return sum(state.combines for state in self.states)
 
-    def alone(self) -> Plan:
-        """The same queries, each alone."""
-        return _planned(self.queries, [[i] for i in range(len(self.queries))], self.options)
-
-    def explain(self) -> str:
-        """The plan as text: slices, sharing, algorithm, expected combines."""
-        from sash.plan.explain import explain
-
-        return explain(self)
+    def over(self, frame: FramePlan) -> list[State]:
+        """The states of a frame."""
+        return [state for state in self.states if state.frame == frame.number]
 
 
-class Running:
-    """A plan at work: parts of a stream in, what fires out, by query."""
-
-    def __init__(self, plan: Plan, compiled: bool | None = None) -> None:
-        self.plan = plan
-        self._runners = [_runner(group, plan.options.late, compiled) for group in plan.groups]
-
-    def feed(self, values: Any, times: Any = None, watermark: int | None = None) -> Answers:
-        """Take more rows: an array, a tuple of arrays (a column each), or a list.
-
-        In a plan with late rows, windows fire when `watermark`, a time, has passed them;
-        in another, when a row comes that is not before their end.
-        """
-        by_time = self.plan.queries[0].window.by == "time"
-        if by_time and times is None:
-            raise TypeError("times: queries by time need the time of each row")
-        if self.plan.options.late:
-            fired = [runner.feed(times, values, watermark) for runner in self._runners]
-        elif watermark is not None:
-            raise TypeError("watermark: give late=True to the plan, for rows in any order")
-        else:
-            fired = [runner.feed(times, values) for runner in self._runners]
-        return self._named(fired)
-
-    @property
-    def late(self) -> list[Late]:
-        """The rows that came after a window of theirs had fired."""
-        return self._runners[0].late if self.plan.options.late else []
-
-    def finish(self) -> Answers:
-        """No more rows come: the windows that are still open."""
-        return self._named([runner.finish() for runner in self._runners])
-
-    def _named(self, fired: list[list[Fired]]) -> Answers:
-        found: dict[int, Fired] = {}
-        for group, windows in zip(self.plan.groups, fired, strict=True):
-            for query, (window, member) in group.answers.items():
-                of = windows[window]
-                found[query] = replace(of, answer=group.states.member(of.answer, member))
-        return {query.name: found[i] for i, query in enumerate(self.plan.queries)}
+def plan_of(query: Query, schema: pa.Schema, options: Options = Options()) -> Plan:
+    """The plan of a definition over a table of these columns; raises what is wrong with it."""
+    query.check(schema)
+    unit = unit_of(schema.field(query.time).type)
+    frames: dict[Any, FramePlan] = {}
+    groups: dict[Any, list[str]] = {}
+    for out, a in query.aggregations.items():
+        frame = a.frame if query.every is None else query.every
+        assert frame is not None
+        if frame not in frames:
+            reach = reach_of_frame(frame, unit)
+            frames[frame] = FramePlan(len(frames), frame, reach, _bounds(frame, query))
+        group = (frame, a.columns, _kind(a), _apart(a, schema))
+        groups.setdefault(group, []).append(out)
+    states: list[State] = []
+    place: dict[str, tuple[int, int]] = {}
+    for (frame, columns, kind, _), outs in groups.items():
+        asked, members = _distinct([query.aggregations[out] for out in outs])
+        state = _state(len(states), frames[frame], kind, columns, asked, schema, options)
+        states.append(state)
+        place |= {out: (state.number, k) for out, k in zip(outs, members, strict=True)}
+    outputs = tuple(
+        Output(out, *place[out], query.result_type(out, schema)) for out in query.aggregations
+    )
+    return Plan(query, schema, tuple(frames.values()), tuple(states), outputs, options)
 
 
-def plan(
-    queries: Sequence[Query],
-    *,
-    algorithm: str | None = None,
-    technique: Technique | None = None,
-    latency: Latency = "average",
-    late: bool = False,
-    dtype: Any = None,
-) -> Plan:
-    """A plan for `queries` over one stream; in order, unless `late` rows are to be had.
+def _kind(a: Aggregation) -> Kind:
+    if isinstance(a.frame, Policy):
+        return "policy"
+    if a.how == "count":
+        return "known" if a.columns else "count"
+    if a.how == "percentile_approx":
+        return "percentile"
+    return a.how  # type: ignore[return-value]
 
-    `algorithm` and `technique` override the choice; with `latency="worst"` no row takes
-    long. `dtype`: of the values, where it is known: a sum of integers has an inverse.
+
+def _apart(a: Aggregation, schema: pa.Schema) -> Any:
+    """What must be alike for aggregations to share a state, beyond frame, columns and kind.
+
+    Monoids over numbers are joined: those that subtract apart from those that do not, which
+    would take more combines together. Others share only with themselves.
     """
-    asked = _named(queries)
-    if late and asked[0].window.by == "count":
-        raise ValueError("late: rows by count have no time that they could be late for")
-    if dtype is not None:
-        asked = tuple(replace(query, monoid=query.monoid.of(dtype)) for query in asked)
-    distinct, which = _distinct([query.monoid for query in asked])
-    asked = tuple(replace(q, monoid=distinct[k]) for q, k in zip(asked, which, strict=True))
-    by_count = asked[0].window.by == "count"
-    tick = 1 if by_count else unit([query.window for query in asked])
-    options = Options(algorithm, technique, latency, late, tick)
-    return _planned(asked, _by_state(asked), options)
+    typed = typed_monoid(a, schema)
+    if _kind(a) == "combine" and typed is not None and _joinable(typed):
+        return "exact" if typed.inverse is not None else "joined"
+    if a.monoid is not None and _kind(a) != "distinct":
+        return a.monoid.digest
+    return (a.how, a.share)
 
 
-def _named(queries: Sequence[Query]) -> tuple[Query, ...]:
-    if not queries:
-        raise ValueError("queries: a plan needs at least one")
-    if len({query.window.by for query in queries}) > 1:
-        raise ValueError("queries: by count and by time can not be in one plan")
-    named = tuple(replace(query, name=query.name or f"q{i}") for i, query in enumerate(queries))
-    names = [query.name for query in named]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise ValueError(f"queries: the name {twice[0]!r} is there twice")
-    return named
+def _joinable(typed: Monoid) -> bool:
+    layout = Layout.of(typed.identity, typed.dtype)
+    return layout is not None and layout.length is None and typed.recipe is not None
 
 
-def _by_state(queries: Sequence[Query]) -> list[list[int]]:
-    """The queries in sets that are kept together: those that one state serves; and states
-    that are asked for over the very same windows, as one state of them all."""
-    distinct, which = _distinct([query.monoid for query in queries])
-    server = share(distinct).server
-    served: dict[int, list[int]] = {}
-    for i in range(len(queries)):
-        served.setdefault(server[which[i]], []).append(i)
-    together: dict[frozenset[Periodic], list[int]] = {}
-    for members in served.values():
-        together.setdefault(frozenset(queries[i].window for i in members), []).extend(members)
-    return [sorted(members) for members in together.values()]
+def _distinct(asked: Sequence[Aggregation]) -> tuple[tuple[Aggregation, ...], list[int]]:
+    """The aggregations that compute different things, and which of them each one is."""
+    found: dict[Any, int] = {}
+    first: list[Aggregation] = []
+    members = []
+    for a in asked:
+        key = a.monoid.digest if a.monoid is not None else (a.how, a.share)
+        if key not in found:
+            found[key] = len(first)
+            first.append(a)
+        members.append(found[key])
+    return tuple(first), members
 
 
-def _planned(queries: tuple[Query, ...], sets: list[list[int]], options: Options) -> Plan:
-    groups = [group for members in sets for group in _arranged(queries, members, options)]
-    return Plan(queries, tuple(groups), options)
+def typed_monoid(a: Aggregation, schema: pa.Schema) -> Monoid | None:
+    """The variant of an aggregation's monoid over numbers; None if its columns are not."""
+    dtypes = number_types([schema.field(name).type for name in a.columns])
+    if a.monoid is None or dtypes is None:
+        return None
+    typed = a.monoid.of(dtypes[0] if len(dtypes) == 1 else dtypes)
+    return typed if Layout.of(typed.identity, typed.dtype) is not None else None
 
 
-def _arranged(queries: Sequence[Query], members: list[int], options: Options) -> list[Group]:
-    """One group for all members; or one a window, where that takes fewer combines."""
-    windows = list(dict.fromkeys(queries[i].window for i in members))
-    techniques: list[Technique] = ["pairs", "cutty"] if len(windows) > 1 else ["cutty"]
-    if options.late or options.algorithm == "FiBA" or options.latency == "worst":
-        techniques = ["pairs"]  # no slice is in progress when a window fires
-    if options.technique is not None:
-        techniques = [options.technique]
-    tried = [_group(queries, members, options._replace(technique=t)) for t in techniques]
-    best = min(tried, key=lambda group: round(group.combines, 1))  # the first of about equals
-    least = len(best.states.kept) * sum(least_alone(window, options.tick) for window in windows)
-    if len(windows) == 1 or options.late or best.combines <= least:
-        return [best]
-    alone = _alone(queries, members, options)
-    return [best] if best.combines <= sum(group.combines for group in alone) else alone
+def _state(
+    number: int,
+    frame: FramePlan,
+    kind: Kind,
+    columns: tuple[str, ...],
+    asked: tuple[Aggregation, ...],
+    schema: pa.Schema,
+    options: Options,
+) -> State:
+    state = State(number, frame.number, kind, columns, asked)
+    items = frame.frame.preceding if isinstance(frame.frame, Rows) else None
+    items = None if items is None else max(1, items + 1 + max(0, frame.reach.rows_ahead or 0))
+    if kind == "argument":
+        measure = number_types([schema.field(columns[0]).type])
+        if measure is None:
+            return replace(state, kind="combine", **_combined(asked, schema, items, options))
+        monoid = by_row(asked[0]).of((measure[0], number_types([pa.int64()])[0]))  # type: ignore[index]
+        choice = choose(Need(monoid, items, latency=options.latency), options.algorithm)
+        return replace(state, monoid=monoid, kept=(monoid.name,), choice=choice, typed=True)
+    if kind == "combine":
+        return replace(state, **_combined(asked, schema, items, options))
+    if kind == "policy":
+        monoid = asked[0].monoid
+        assert monoid is not None or asked[0].how == "count"
+        from sash.monoids.sums import Count
+
+        monoid = monoid or Count()
+        choice = choose(Need(monoid, policy=True), options.algorithm)
+        return replace(state, monoid=monoid, kept=(monoid.name,), choice=choice)
+    return state
 
 
-def _alone(queries: Sequence[Query], members: list[int], options: Options) -> list[Group]:
-    """A group for each window."""
-    of_window: dict[Periodic, list[int]] = {}
-    for i in members:
-        of_window.setdefault(queries[i].window, []).append(i)
-    chosen = options._replace(technique=options.technique or "cutty")
-    return [_group(queries, of, chosen) for of in of_window.values()]
+def by_row(a: Aggregation) -> Monoid:
+    """The monoid over pairs (measure, row) whose answer is the row of the best measure."""
+    assert a.monoid is not None and a.monoid.recipe is not None
+    return ArgMax() if a.monoid.recipe.factory is ArgMax else ArgMin()
 
 
-def _group(queries: Sequence[Query], members: list[int], options: Options) -> Group:
-    distinct, which = _distinct([queries[i].monoid for i in members])
-    states = share(distinct)
-    longest_first = sorted({queries[i].window for i in members}, key=lambda w: (-w.reach, w.slide))
-    assert options.technique is not None
-    slices = SharedPlan(tuple(longest_first), options.technique)
-    ranges = len({window.reach for window in longest_first})
-    if len(longest_first) > 1:
-        ranges = max(2, ranges)  # of one reach, but not fired together
-    every_item = all(window.by == "count" and window.slide == 1 for window in longest_first)
-    need = Need(
-        states.monoid, slices.longest, ranges, every_item,
-        ordered=not options.late, latency=options.latency,
-    )  # fmt: skip
-    choice = choose(need, options.algorithm)
-    each = combines(slices, choice, states.monoid.inverse is not None, options.tick)
-    answers = {i: (longest_first.index(queries[i].window), which[k]) for k, i in enumerate(members)}
-    names = tuple(monoid.name for monoid in distinct)
-    return Group(slices, names, states, choice, len(states.kept) * each, answers)
-
-
-def _distinct(monoids: Sequence[Monoid]) -> tuple[list[Monoid], list[int]]:
-    """The monoids that compute different things, and which of them each is."""
-    of_digest: dict[str, int] = {}
-    of_object: dict[int, int] = {}
-    found: list[Monoid] = []
-    for monoid in monoids:
-        if id(monoid) in of_object:
-            continue
-        number = of_digest.setdefault(monoid.digest, len(found))
-        if number == len(found):
-            found.append(monoid)
-        of_object[id(monoid)] = number
-    return found, [of_object[id(monoid)] for monoid in monoids]
-
-
-def _runner(group: Group, late: bool, compiled: bool | None) -> Any:
-    slices, monoid = group.slices, group.states.monoid
-    if late:
-        return LateRunner(slices, monoid, compiled)
-    if group.choice.algorithm == "FiBA":
-        return TreeRunner(slices, monoid, compiled)
-    return Runner(slices, monoid, group.choice.algorithm, compiled)
-
-
-def _joined(a: Fired, b: Fired) -> Fired:
-    if not len(b) or not len(a):
-        return a if len(a) else b
-    if isinstance(a.answer, list) or isinstance(b.answer, list):
-        answer: Any = [*a.answer, *b.answer]
+def _combined(
+    asked: tuple[Aggregation, ...], schema: pa.Schema, items: int | None, options: Options
+) -> dict[str, Any]:
+    typed = [typed_monoid(a, schema) for a in asked]
+    if None not in typed:
+        shared = share(typed)
+        monoid, names = shared.monoid, tuple(monoid.name for monoid in shared.kept)
     else:
-        masked = np.ma.isMA(a.answer) or np.ma.isMA(b.answer)
-        join: Any = np.ma.concatenate if masked else np.concatenate
-        answer = join((a.answer, b.answer))
-    return replace(a, ticks=np.concatenate((a.ticks, b.ticks)), answer=answer)
+        assert asked[0].monoid is not None and len(asked) == 1
+        monoid, names = asked[0].monoid, (asked[0].monoid.name,)
+    choice = choose(Need(monoid, items, latency=options.latency), options.algorithm)
+    return {"monoid": monoid, "kept": names, "choice": choice, "typed": None not in typed}
+
+
+def _bounds(frame: Frame, query: Query) -> str:
+    if query.every is not None:
+        return "one window after the other, both ends only move on"
+    if isinstance(frame, Policy):
+        return "found by the window itself, as rows are combined"
+    if isinstance(frame, Rows):
+        return "by row number"
+    return "two pointers over the rows in order" if frame.by == "time" else "one pass over the rows"

@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from sash.engine.columns import number_type
-from sash.engine.definition import Aggregation, Query
-from sash.engine.stream import run
-from sash.kernel.layout import Layout
+from sash.engine.row_windows import run
+from sash.plan.definition import Aggregation, Query
+from sash.plan.plan import plan_of, typed_monoid
 from sash.windows import rows
 
 
@@ -24,23 +23,15 @@ def answer_types(query: Query, schema: pa.Schema) -> dict[str, pa.DataType]:
 def _tried(out: str, a: Aggregation, query: Query, schema: pa.Schema) -> pa.DataType:
     """The type that a compiled monoid gives, found on one row; its kernel is then compiled."""
     kinds = [schema.field(name).type for name in a.columns]
-    if _is_compiled(a, kinds):
+    if typed_monoid(a, schema) is not None:
         ones = {"time": pa.array([1])} | {c: _one(k) for c, k in zip(a.columns, kinds)}
         batch = pa.RecordBatch.from_arrays(list(ones.values()), names=list(ones))
         alone = Query((), "time", {out: replace(a, frame=rows(1))})
-        return next(run(alone, batch.schema, [batch])).column(out).type
+        return next(run(plan_of(alone, batch.schema), [batch])).column(out).type
     raise TypeError(
         f"{out}: Spark must know the type of {a}'s answers, and they are not compiled numbers: "
         "give it, as in sf.apply(monoid, 'x', returns=pyarrow.float64())"
     )
-
-
-def _is_compiled(a: Aggregation, kinds: list[pa.DataType]) -> bool:
-    dtypes = [number_type(kind) for kind in kinds]
-    if a.monoid is None or any(dtype is None for dtype in dtypes):
-        return False
-    typed = a.monoid.of(dtypes[0] if len(dtypes) == 1 else tuple(dtypes))
-    return Layout.of(typed.identity, typed.dtype) is not None
 
 
 def _one(kind: pa.DataType) -> pa.Array:

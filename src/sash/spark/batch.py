@@ -22,7 +22,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
-from sash.engine.definition import WINDOW, Query
+from sash.plan.definition import WINDOW, Query
 from sash.spark import split as splits
 from sash.spark import window_spec
 from sash.spark.answers import answer_types

@@ -9,7 +9,7 @@ import math
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from sash.engine.definition import unit_of
+from sash.plan.types import unit_of
 from sash.engine.explain import counted, frames, head, order
 from sash.engine.live import Live
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame
 
-from sash.engine.definition import Aggregation, Query
+from sash.plan.definition import Aggregation, Query
 from sash.windows.frames import Delta, Until
 
 

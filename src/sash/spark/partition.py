@@ -9,8 +9,9 @@ from itertools import chain
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sash.engine.definition import Query
-from sash.engine.stream import run
+from sash.engine.row_windows import run
+from sash.plan.definition import Query
+from sash.plan.plan import Options, plan_of
 
 Batches = Iterable[pa.RecordBatch]
 
@@ -29,6 +30,7 @@ class Work:
     answers: dict[str, pa.DataType]
     dropped: tuple[str, ...] = ()
     home: str | None = None
+    options: Options = Options()
 
     def function(self) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
         """The function for mapInArrow; it imports what it needs in the worker."""
@@ -47,7 +49,8 @@ def over(work: Work, batches: Batches) -> Iterator[pa.RecordBatch]:
     named = (batch.rename_columns(list(work.names)) for batch in batches)
     first = next(named, None)
     if first is not None:
-        for batch in run(work.query, first.schema, chain([first], named)):
+        plan = plan_of(work.query, first.schema, work.options)
+        for batch in run(plan, chain([first], named)):
             yield _given(work, batch)
 
 

@@ -19,8 +19,9 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from sash.engine.definition import Query, unit_of
-from sash.engine.reach import reach_of_frame
+from sash.plan.definition import Query
+from sash.plan.reach import reach_of_frame
+from sash.plan.types import unit_of
 from sash.spark.names import quoted
 
 PART, HOME = "__sash_part", "__sash_home"

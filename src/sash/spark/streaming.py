@@ -30,7 +30,8 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from sash.engine.definition import Query, unit_of
+from sash.plan.definition import Query
+from sash.plan.types import unit_of
 from sash.engine.live import LATE, Live, Stats
 from sash.engine.pages import KEY
 from sash.spark import batch

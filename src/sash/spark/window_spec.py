@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.window import WindowSpec
 
-from sash.engine.definition import Aggregation, Query
+from sash.plan.definition import Aggregation, Query
 from sash.windows import Frame, range_between, rows_between
 from sash.windows.duration import UNITS, Duration
 

@@ -1,4 +1,4 @@
-"""The engine: record batches sorted by key and time in, the same rows with answers out.
+"""Windows per row: record batches sorted by key and time in, the same rows with answers out.
 
 Each frame finds the bounds of the rows that are ready (all of their window is at
 hand), each worker answers for them, and the batch goes on with the answers added.
@@ -16,38 +16,35 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sash.engine.bounds import Bounds
-from sash.engine.columns import number_type, numbers
-from sash.engine.definition import Query, unit_of
+from sash.engine.columns import numbers
 from sash.engine.frames import Finder, ready_rows
-from sash.engine.policies import Run
+from sash.engine.periodic_windows import PeriodicWindows
+from sash.engine.policies import ByPolicy, Run
 from sash.engine.rows import Rows, held
-from sash.engine.slides import Slides
 from sash.engine.tape import Tape
+from sash.plan.plan import Plan
+from sash.plan.types import number_type, unit_of
 from sash.windows.frames import Delta, Frame, Policy, Until
 
 BLOCK = 1 << 17
 """Rows that are worked on at a time: what they need stays in the processor's cache."""
 
 
-class Stream:
-    """A query at work over a stream of batches: an answer a row."""
+class RowWindows:
+    """A plan at work over batches: an answer per row."""
 
-    def __init__(self, query: Query, schema: pa.Schema, ordered: bool = False) -> None:
-        self.query = query
-        self._rows = Rows(query, schema, ordered)
+    def __init__(self, plan: Plan, ordered: bool = False) -> None:
+        self.plan = plan
+        self._rows = Rows(plan, ordered)
         self._done = 0  # rows that went
         self._pending: list[pa.RecordBatch] = []
-        self._frames = {  # each once, however many aggregations are over it
-            a.frame: FrameAtWork(a.frame, self._rows, schema)
-            for a in query.aggregations.values()
-            if a.frame is not None
-        }
+        self._frames = [FrameAtWork(each.frame, self._rows) for each in plan.frames]
 
     def feed(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Take a batch; give the rows that are ready."""
         if batch.num_rows:
             columns = self._rows.take(batch)
-            for frame in self._frames.values():
+            for frame in self._frames:
                 frame.take(columns)
             self._pending.append(batch)
             yield from self._give(last=False)
@@ -63,13 +60,8 @@ class Stream:
 
     def _give_block(self, end: int) -> Iterator[pa.RecordBatch]:
         begin = self._done
-        bounds: dict[Any, Bounds | Run] = {
-            key: frame.find(begin, end) for key, frame in self._frames.items()
-        }
-        answers = [
-            self._rows.workers[out].answer(bounds[a.frame])
-            for out, a in self.query.aggregations.items()
-        ]
+        bounds = [frame.find(begin, end) for frame in self._frames]
+        answers = self._rows.answers(bounds)
         self._done = end
         self._forget(bounds)
         yield from self._with(answers, end - begin)
@@ -78,19 +70,20 @@ class Stream:
         rows = self._rows
         times = rows.time.values[self._done - rows.time.base :]
         last_key = max(0, int(rows.keys[-1]) - self._done) if len(rows.keys) else 0
-        counts = [f.ready(times, last_key, last) for f in self._frames.values()]
+        counts = [f.ready(times, last_key, last) for f in self._frames]
         return self._done + min(counts, default=len(times))
 
-    def _forget(self, bounds: dict[Any, Bounds | Run]) -> None:
+    def _forget(self, bounds: list[Bounds | Run]) -> None:
         rows = self._rows
-        oldest = min((int(b.lo[-1]) for b in bounds.values()), default=self._done)
+        oldest = min((int(b.lo[-1]) for b in bounds), default=self._done)
         oldest = min(oldest, self._done - 1)  # a session looks one row back
         rows.time.forget(oldest)
         rows.keys = rows.keys_from(self._done).copy()
-        for frame in self._frames.values():
+        for frame in self._frames:
             frame.forget(oldest)
-        for out, a in self.query.aggregations.items():
-            rows.workers[out].forget(min(int(bounds[a.frame].lo[-1]), self._done))
+        rows.inputs.forget(oldest)
+        for state, worker in zip(self.plan.states, rows.workers, strict=True):
+            worker.forget(min(int(bounds[state.frame].lo[-1]), self._done))
 
     def _with(self, answers: list[pa.Array], n: int) -> Iterator[pa.RecordBatch]:
         """The oldest n pending rows, batch by batch, with their answers."""
@@ -101,7 +94,7 @@ class Stream:
             if part.num_rows < batch.num_rows:
                 self._pending.insert(0, batch.slice(part.num_rows))
             columns = [*part.columns, *(a.slice(given, part.num_rows) for a in answers)]
-            names = [*part.schema.names, *self.query.aggregations]
+            names = [*part.schema.names, *(output.name for output in self.plan.outputs)]
             yield pa.RecordBatch.from_arrays(columns, names=names)
             given += part.num_rows
 
@@ -109,13 +102,13 @@ class Stream:
 class FrameAtWork:
     """A frame's finder, and the column that it reads besides the time."""
 
-    def __init__(self, frame: Frame, rows: Rows, schema: pa.Schema) -> None:
+    def __init__(self, frame: Frame, rows: Rows) -> None:
         self._frame, self._rows = frame, rows
         self._content: Tape | None = None
         self._flags: Tape | None = None
-        dtype, unit = rows.dtype, rows.unit
+        dtype, unit = rows.dtype, rows.plan.unit
         if isinstance(frame, Delta):
-            kind = schema.field(frame.column).type
+            kind = rows.plan.schema.field(frame.column).type
             number = number_type(kind)
             dtype = np.dtype(np.float64 if number is not None and number.kind == "f" else np.int64)
             unit = unit_of(kind)
@@ -164,33 +157,30 @@ def _flags(frame: Frame, columns: dict[str, pa.Array]) -> np.ndarray:
     return np.array([bool(frame.predicate(x)) for x in column.to_pylist()], np.int8)
 
 
-def first_reached(query: Query, table: pa.Table) -> np.ndarray:
+def first_reached(plan: Plan, table: pa.Table) -> np.ndarray:
     """The first row that any window of each row has, in rows sorted by key and time."""
-    rows = Rows(query, table.schema, ordered=True)
-    frames: dict[Any, FrameAtWork] = {
-        a.frame: FrameAtWork(a.frame, rows, table.schema)
-        for a in query.aggregations.values()
-        if a.frame is not None
-    }
+    rows = Rows(plan, ordered=True)
+    frames = [FrameAtWork(each.frame, rows) for each in plan.frames]
     first = np.arange(table.num_rows)
     for batch in table.combine_chunks().to_batches():
         columns = rows.take(batch)
-        for frame in frames.values():
+        for frame in frames:
             frame.take(columns)
-    found = {frame: work.find(0, table.num_rows) for frame, work in frames.items()}
-    for out, a in query.aggregations.items():
-        bounds, worker = found[a.frame], rows.workers[out]
-        if isinstance(bounds, Run):  # only the window itself knows
+    found = [frame.find(0, table.num_rows) for frame in frames]
+    for state, worker in zip(plan.states, rows.workers, strict=True):
+        bounds = found[state.frame]
+        if isinstance(worker, ByPolicy):  # only the window itself knows
             worker.answer(bounds)
-        first = np.minimum(first, worker.first if isinstance(bounds, Run) else bounds.lo)
+            first = np.minimum(first, worker.first)
+        else:
+            first = np.minimum(first, bounds.lo)
     return first
 
 
-def run(
-    query: Query, schema: pa.Schema, batches: Iterable[pa.RecordBatch], ordered: bool = False
-) -> Iterator[Any]:
-    """The query over batches sorted by key and time, which is checked unless known: `ordered`."""
-    work: Stream | Slides = (Stream if query.every is None else Slides)(query, schema, ordered)
+def run(plan: Plan, batches: Iterable[pa.RecordBatch], ordered: bool = False) -> Iterator[Any]:
+    """The plan over batches sorted by key and time, which is checked unless known: `ordered`."""
+    every = plan.query.every is not None
+    work: RowWindows | PeriodicWindows = (PeriodicWindows if every else RowWindows)(plan, ordered)
     for batch in batches:
         yield from work.feed(batch)
     yield from work.finish()

@@ -15,12 +15,13 @@ import pyarrow as pa
 
 from sash.engine.bounds import Bounds, advance
 from sash.engine.columns import answers_as
-from sash.engine.definition import Query
-from sash.engine.frames import steps_of, time_target
+from sash.engine.frames import time_target
 from sash.engine.rows import Rows
-from sash.engine.workers import Shelf
+from sash.engine.workers import ColumnBuffer
 from sash.kernel.compiled import compiled
 from sash.kernel.words import Int64, Partial, Partials, attach, get
+from sash.plan.plan import Plan
+from sash.plan.reach import steps_of
 
 ROOM = 1 << 16
 """Windows that are answered at a time."""
@@ -92,25 +93,25 @@ def windows(memory: Any, at: At, available: int, keys: int, last: int, room: int
     return At(key, number, lo, hi, least, size, slide, offset, upto), n
 
 
-class Slides:
-    """A query with `every` at work over a stream of batches: an answer a key and window."""
+class PeriodicWindows:
+    """A plan with `every` at work over batches: an answer per key and window."""
 
     def __init__(
         self,
-        query: Query,
-        schema: pa.Schema,
+        plan: Plan,
         ordered: bool = False,
         after: float | None = None,
         upto: float | None = None,
     ) -> None:
         """`after`, `upto`: only windows that end after the first time, and up to the second."""
+        query, schema = plan.query, plan.schema
         assert query.every is not None
-        self.query = query
-        self._rows = Rows(query, schema, ordered)
-        self._shelves = {name: Shelf(schema.field(name).type) for name in query.by}
+        self.query, self.plan = query, plan
+        self._rows = Rows(plan, ordered)
+        self._shelves = {name: ColumnBuffer(schema.field(name).type) for name in query.by}
         self._kind = schema.field(query.time).type
         every = query.every
-        given = (steps_of(b, self._rows.unit) for b in (every.size, every.slide, every.offset))
+        given = (steps_of(b, plan.unit) for b in (every.size, every.slide, every.offset))
         size, slide, offset = given
         least = FIRST if after is None else int((after - size - offset) // slide) + 1
         last: Any = FURTHEST if upto is None else upto
@@ -150,7 +151,7 @@ class Slides:
         starts = self._at.offset + number * self._at.slide
         columns = [shelf.at(lo, none) for shelf in self._shelves.values()]
         columns += [answers_as(s, None, self._kind) for s in (starts, starts + self._at.size)]
-        columns += [self._rows.workers[out].answer(bounds) for out in self.query.aggregations]
+        columns += self._rows.answers([bounds])
         names = [*self.query.by, "window_start", "window_end", *self.query.aggregations]
         return pa.RecordBatch.from_arrays(columns, names=names)
 
@@ -159,7 +160,8 @@ class Slides:
         rows.time.forget(min(at.lo, rows.count - 1))
         rows.keys = rows.keys[at.key :].copy()
         self._at = at._replace(key=0)
-        for worker in rows.workers.values():
+        rows.inputs.forget(at.lo)
+        for worker in rows.workers:
             worker.forget(at.lo)
         for shelf in self._shelves.values():
             shelf.forget(at.lo)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from sash.engine.columns import number_type
 from sash.monoids.monoid import Monoid
+from sash.plan.types import number_type
 from sash.windows import Frame, as_frame
 from sash.windows.frames import Delta, Policy, Sliding, Until
 
@@ -149,17 +149,6 @@ def check_frame(out: str, frame: Frame, time: str, schema: pa.Schema) -> None:
             )
     if isinstance(frame, Policy) and frame.of is not None and not isinstance(frame.of, Monoid):
         raise TypeError(f"{out}: the policy's `of` must be a monoid, not {frame.of!r}")
-
-
-def unit_of(kind: pa.DataType) -> int | None:
-    """Nanoseconds of one step of a time type; None for numbers."""
-    if pa.types.is_timestamp(kind):
-        return {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}[kind.unit]
-    if pa.types.is_date32(kind):
-        return 86_400_000_000_000
-    if pa.types.is_date64(kind):
-        return 1_000_000
-    return None
 
 
 def output_schema(query: Query, schema: pa.Schema) -> pa.Schema:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from sash.engine.definition import Query, unit_of
-from sash.engine.frames import steps_of
-from sash.windows.frames import Frame, Range, Rows, Sliding
+from sash.plan.definition import Query
+from sash.plan.types import unit_of
+from sash.windows.duration import Duration
+from sash.windows.frames import Bound, Frame, Range, Rows, Sliding, length
 
 
 @dataclass(frozen=True)
@@ -66,3 +67,15 @@ def _furthest(bounds: Iterable[Any]) -> Any:
     found = list(bounds)
     known = [b for b in found if b is not None]
     return max(known) if len(known) == len(found) else None
+
+
+def steps_of(bound: Bound | None, unit: int | None) -> Any:
+    """A bound in the time column's own steps, `unit` nanoseconds each; as it is for numbers."""
+    if bound is None:
+        return 0
+    size = length(bound)
+    if not isinstance(bound, Duration) or not unit:
+        return size
+    if size % unit:
+        raise ValueError(f"{bound} is finer than the time column's unit of {unit} ns")
+    return size // unit

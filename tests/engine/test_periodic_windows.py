@@ -10,9 +10,10 @@ import pytest
 
 import sash
 from sash import functions as sf
-from sash.engine.stream import run
+from sash.engine.row_windows import run
+from sash.plan.plan import plan_of
 from tests.engine.oracle import alike
-from tests.engine.test_stream import sample
+from tests.engine.test_row_windows import sample
 
 
 def by_hand(table: pa.Table, size: int, slide: int) -> list[tuple[Any, ...]]:
@@ -42,7 +43,7 @@ def test_windows_are_those_of_spark(size: int, slide: int, batch: int) -> None:
     frame = sash.range_between(-size, 0)
     asked = {"n": sf.count().over(frame), "words": sf.concat("w").over(frame)}
     query = sash.windowed(table, "k", time="s").every(slide).query(**asked)
-    batches = run(query, table.schema, table.to_batches(max_chunksize=batch))
+    batches = run(plan_of(query, table.schema), table.to_batches(max_chunksize=batch))
     found = [tuple(row.values()) for b in batches for row in b.to_pylist()]
     assert found == by_hand(table, size, slide)
 

@@ -11,9 +11,10 @@ import pytest
 
 import sash
 from sash import functions as sf
-from sash.engine import stream
-from sash.engine.definition import Query
-from sash.engine.stream import run
+from sash.engine import row_windows
+from sash.plan.definition import Query
+from sash.engine.row_windows import run
+from sash.plan.plan import plan_of
 from tests.engine.oracle import alike, expected
 
 START = dt.datetime(2024, 3, 1, tzinfo=dt.UTC)
@@ -46,7 +47,7 @@ def sample(n: int, seed: int, keys: int = 7) -> pa.Table:
 
 def check(table: pa.Table, aggregations: dict[str, Any], time: str = "s", size: int = 64) -> None:
     query = Query(("k",), time, aggregations)
-    batches = list(run(query, table.schema, table.to_batches(max_chunksize=size)))
+    batches = list(run(plan_of(query, table.schema), table.to_batches(max_chunksize=size)))
     found = pa.Table.from_batches(batches)
     kept = [name for name in table.schema.names if name != "f"]  # NaN is not equal to itself
     assert found.select(kept).equals(table.select(kept))
@@ -95,7 +96,7 @@ def test_every_frame(name: str) -> None:
 @pytest.mark.parametrize("name", FRAMES)
 def test_a_batch_of_many_keys_and_blocks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks end within keys, while keys that begin later are at hand already."""
-    monkeypatch.setattr(stream, "BLOCK", 50)
+    monkeypatch.setattr(row_windows, "BLOCK", 50)
     check(sample(400, 11), {"n": sf.count().over(FRAMES[name])}, size=1000)
     apart = sash.delta("s", 4)
     check(sample(400, 12), {"n": sf.count().over(apart)}, size=1000)
@@ -142,7 +143,7 @@ def test_policies_against_the_definition() -> None:
     }
     query = Query(("k",), "s", asked)
     found = pa.Table.from_batches(
-        list(run(query, table.schema, table.to_batches(max_chunksize=17)))
+        list(run(plan_of(query, table.schema), table.to_batches(max_chunksize=17)))
     ).to_pylist()
     for key in range(3):
         kept: list[int] = []
@@ -169,17 +170,17 @@ def test_many_small_keys_and_one_large() -> None:
 
 def test_memory_is_bounded_by_the_windows() -> None:
     """After many batches only the window's own rows are kept."""
-    from sash.engine.stream import Stream
+    from sash.engine.row_windows import RowWindows
 
     query = Query((), "s", {"hi": sf.max("x").over(sash.range_between(-100, 0))})
     schema = pa.schema([("s", pa.int64()), ("x", pa.float64())])
-    stream = Stream(query, schema)
+    stream = RowWindows(plan_of(query, schema))
     for start in range(0, 200_000, 1000):
         second = np.arange(start, start + 1000)
         batch = pa.record_batch([second, second * 1.0], schema=schema)
         assert sum(b.num_rows for b in stream.feed(batch)) <= 1001
         assert len(stream._rows.time) <= 1200
-        assert len(stream._rows.workers["hi"]._window) <= 102
+        assert len(stream._rows.workers[0]._window) <= 102
 
 
 def test_bad_input_is_said_before_anything_runs() -> None:
@@ -211,7 +212,7 @@ def test_rows_out_of_order_and_null_times_are_refused() -> None:
 
     def feed(*batches: list[Any]) -> None:
         made = [pa.record_batch([pa.array(b, pa.int64())], schema=schema) for b in batches]
-        list(run(query, schema, made))
+        list(run(plan_of(query, schema), made))
 
     with pytest.raises(ValueError, match="not sorted by t: row 2"):
         feed([1, 5], [4, 6])
@@ -224,4 +225,4 @@ def test_an_integer_sum_that_overflows_is_an_error() -> None:
     query = Query((), "t", {"n": sf.sum("x").over(sash.rows(2))})
     table = pa.table({"t": [1, 2], "x": [2**62, 2**62]})
     with pytest.raises(OverflowError):
-        list(run(query, table.schema, table.to_batches()))
+        list(run(plan_of(query, table.schema), table.to_batches()))
