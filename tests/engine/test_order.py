@@ -13,8 +13,9 @@ import pytest
 
 import sash
 from sash import functions as sf
-from sash.engine import stream
-from sash.engine.definition import Query
+from sash.engine import row_windows
+from sash.plan.definition import Query
+from sash.plan.plan import plan_of
 from sash.windows.frames import Closed
 
 LEAST, MOST = -(2**63), 2**63 - 1
@@ -159,7 +160,7 @@ def test_rows_wait_for_all_that_rounding_lets_in(kind: Any) -> None:
     whole = sash.windowed(table, time="t").agg(**asked)
     query = Query((), "t", asked)
     found = pa.Table.from_batches(
-        list(stream.run(query, table.schema, table.to_batches(max_chunksize=1)))
+        list(row_windows.run(plan_of(query, table.schema), table.to_batches(max_chunksize=1)))
     )
     assert found.column("y").to_pylist() == whole.column("y").to_pylist()
 

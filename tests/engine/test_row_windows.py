@@ -12,8 +12,8 @@ import pytest
 import sash
 from sash import functions as sf
 from sash.engine import row_windows
-from sash.plan.definition import Query
 from sash.engine.row_windows import run
+from sash.plan.definition import Query
 from sash.plan.plan import plan_of
 from tests.engine.oracle import alike, expected
 

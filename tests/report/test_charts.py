@@ -142,10 +142,10 @@ def test_the_plan_as_a_table() -> None:
         n=sf.count().over(frame),
         w=sf.argmax("x", "t").over(sash.rows(3)),
     )
-    rows = plan_table(plan).rows
+    rows = plan_table(plan.json()).rows
     assert [(row[1], row[2], row[3]) for row in rows] == [
         ("hi", "max(x)", "TwoStacksLite"),
         ("n", "count()", "–"),
-        ("w", "argmax(x, t)", "TwoStacksLite"),
+        ("w", "argmax(x, t)", "Recalc"),
     ]
     assert rows[2][0] == "the last 3 rows"

@@ -32,7 +32,7 @@ def page(found: Findings, pipeline: Pipeline) -> Page:
         lateness(found),
         sizes(found),
         speed(found, len(pipeline.aggregations)),
-        plan_section(pipeline, found.batch.plan),
+        *([plan_section(pipeline, found.batch.plan)] if found.batch.plan else []),
         agreement(found, pipeline),
     ]
     lead = (

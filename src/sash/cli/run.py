@@ -16,6 +16,7 @@ from sash.cli.errors import INTERRUPTED, EndError, one_line
 from sash.cli.pipeline import Pipeline, Setting
 from sash.cli.progress import Stage, stage, watched
 from sash.cli.spark_types import DataFrame, SparkSession, StreamingQuery
+from sash.plan.explain import Explanation, Step
 from sash.windows.duration import Duration
 
 SETTINGS: dict[str, Setting] = {
@@ -32,7 +33,7 @@ class Outcome:
 
     rows: int
     seconds: float
-    plan: str = ""
+    plan: Explanation | None = None
     batches: list[dict[str, Any]] = field(default_factory=list)  # a stream's last ones
     late: int = 0  # rows of a stream that came after the watermark had passed them
 
@@ -101,14 +102,15 @@ def explain(pipeline: Pipeline, spark: SparkSession, as_stream: bool = False) ->
     return planned(pipeline, sources.rows(pipeline, spark, as_stream))
 
 
-def planned(pipeline: Pipeline, rows: DataFrame) -> str:
+def planned(pipeline: Pipeline, rows: DataFrame) -> Explanation:
     """The plan for rows that are there."""
     try:
         plan = windowed(pipeline, rows).explain(**pipeline.aggregations)
     except (KeyError, TypeError, ValueError) as problem:
         _blame(pipeline, one_line(problem))
     late = f"; a row may come {pipeline.watermark} late" if pipeline.watermark else ""
-    return f"source    {pipeline.source}{late}\nsink      {pipeline.sink}\n{plan}"
+    source = Step("source", f"{pipeline.source}{late}")
+    return plan.with_steps(source, Step("sink", str(pipeline.sink)))
 
 
 def _blame(pipeline: Pipeline, message: str) -> NoReturn:

@@ -17,6 +17,7 @@ from sash.cli import sinks
 from sash.cli.pipeline import Pipeline
 from sash.cli.run import Outcome
 from sash.cli.spark_types import SparkSession
+from sash.plan.explain import Explanation
 from sash.report import Figure, Page, Section, Series, Table, Tile, lines
 from sash.report.page import Text
 from sash.report.scale import seconds
@@ -134,7 +135,7 @@ def micro_batches(outcome: Outcome) -> list[Figure]:
     ]  # fmt: skip
 
 
-def plan_section(pipeline: Pipeline, plan: str) -> Section:
+def plan_section(pipeline: Pipeline, plan: Explanation) -> Section:
     """The plan: how far windows reach, what is kept over each, by which algorithm and why."""
     reach: dict[str, float] = {}
     kept: dict[str, list[str]] = {}
@@ -148,7 +149,7 @@ def plan_section(pipeline: Pipeline, plan: str) -> Section:
         ordered = dict(sorted(reach.items(), key=lambda item: item[1]))
         chart = reaches(ordered, {name: ", ".join(outs) for name, outs in kept.items()})
         parts.append(Figure("How far windows reach back", chart, "On a logarithmic clock."))
-    parts.append(plan_table(plan))
-    parts.append(Text("The plan as text", plan))
+    parts.append(plan_table(plan.json()))
+    parts.append(Text("The plan as text", str(plan)))
     lead = "The bounds of a window are found once for all answers over it; each answer is kept "
     return Section("The plan", parts, lead + "by the algorithm that is cheapest for it.")

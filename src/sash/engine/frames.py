@@ -24,7 +24,6 @@ from sash.windows.frames import (
     Session,
     Sliding,
     Until,
-    length,
 )
 
 

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from sash.engine.columns import changes, numbers, one_array
-from sash.plan.definition import Query
 from sash.engine.pages import KEY, ROWS, Listing, Pages, places_of, rest_of
 from sash.engine.table import key_codes
+from sash.plan.definition import Query
 
 
 class Gathered(NamedTuple):

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sash.plan.definition import Query, output_schema
 from sash.engine.pages import KEY, StateError
-from sash.plan.reach import Reach, reach_of, reach_of_frame
 from sash.engine.slices import Slices, slices_of
+from sash.plan.definition import Query, output_schema
+from sash.plan.reach import Reach, reach_of, reach_of_frame
 from sash.windows.frames import Delta, Frame, Policy
 
 LATE = "late"

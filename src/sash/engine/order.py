@@ -7,8 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pyarrow as pa
 
-from sash.engine.columns import number_type, numbers, one_array
-from sash.engine.definition import Query
+from sash.engine.columns import numbers, one_array
+from sash.plan.definition import Query
+from sash.plan.types import number_type
 
 BLOCK = 1 << 17
 """Rows that are looked at together."""

@@ -32,7 +32,8 @@ class ByPolicy:
 
     def __init__(self, plan: Plan, state: State) -> None:
         asked, policy = state.asked[0], plan.frames[state.frame].frame
-        assert state.monoid is not None and isinstance(policy, Policy)
+        assert state.monoid is not None
+        assert isinstance(policy, Policy)
         self._monoid, self._policy = beside(state.monoid, policy)
         self._result = asked.result([plan.schema.field(name).type for name in asked.columns])
         self._items: list[Any] = []

@@ -169,7 +169,8 @@ def first_reached(plan: Plan, table: pa.Table) -> np.ndarray:
     found = [frame.find(0, table.num_rows) for frame in frames]
     for state, worker in zip(plan.states, rows.workers, strict=True):
         bounds = found[state.frame]
-        if isinstance(worker, ByPolicy):  # only the window itself knows
+        if isinstance(bounds, Run):  # only the window itself knows
+            assert isinstance(worker, ByPolicy)
             worker.answer(bounds)
             first = np.minimum(first, worker.first)
         else:

@@ -14,16 +14,17 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from sash.engine import stream
+from sash.engine import row_windows
 from sash.engine.columns import numbers, one_array
-from sash.plan.definition import Query
 from sash.engine.gathered import Gathered, Reader, sorted_rows
 from sash.engine.live import Live, Stats
 from sash.engine.pages import KEY, LIST, ROWS, SLICES, Bytes, Listing, Pages
+from sash.engine.periodic_windows import PeriodicWindows
 from sash.engine.rows import HELD
 from sash.engine.slices import Slices
-from sash.engine.slides import Slides
 from sash.engine.upkeep import Upkeep
+from sash.plan.definition import Query
+from sash.plan.plan import plan_of
 
 
 class Step(NamedTuple):
@@ -136,7 +137,8 @@ class Shard:
             return self.live.output.empty_table()
         query, chosen = self.live.query, pa.array(which)
         needed = rows.table.drop_columns([KEY])
-        batches = stream.run(query, needed.schema, needed.to_batches(), ordered=True)
+        plan = plan_of(query, needed.schema)
+        batches = row_windows.run(plan, needed.to_batches(), ordered=True)
         answers = pa.Table.from_batches(list(batches)).select(list(query.aggregations))
         columns = {name: needed.column(name).filter(chosen) for name in self.live.needed}
         if self.live.rest:
@@ -162,7 +164,7 @@ class Shard:
     def _slid(
         self, query: Query, rows: pa.Table, before: float | None, now: float
     ) -> list[pa.RecordBatch]:
-        work = Slides(query, rows.schema, ordered=True, after=before, upto=now)
+        work = PeriodicWindows(plan_of(query, rows.schema), ordered=True, after=before, upto=now)
         found = [given for batch in rows.to_batches() for given in work.feed(batch)]
         return [*found, *work.finish()]
 
@@ -173,7 +175,7 @@ class Shard:
         rows = self._reader.gather(None, -math.inf if first is None else first, stop - 1)
         if len(rows.times):
             batches = rows.table.to_batches()
-            made = stream.run(slices.make, rows.table.schema, batches, ordered=True)
+            made = row_windows.run(plan_of(slices.make, rows.table.schema), batches, ordered=True)
             partials = slices.table(pa.Table.from_batches(list(made)))
             self._list.pages += self._pages.add(partials, kind=SLICES)
         for page in [p for p in self._list.pages if p.kind == ROWS and p.youngest < stop]:

@@ -13,12 +13,12 @@ from typing import Any
 
 import pyarrow as pa
 
-from sash.engine.columns import number_type
-from sash.plan.definition import Aggregation, Query, unit_of
-from sash.engine.frames import steps_of
 from sash.kernel.layout import Layout
 from sash.monoids.monoid import Monoid, same
 from sash.monoids.sums import Count
+from sash.plan.definition import Aggregation, Query
+from sash.plan.reach import steps_of
+from sash.plan.types import number_type, unit_of
 from sash.windows.duration import Duration
 from sash.windows.frames import Bound, Sliding, length
 

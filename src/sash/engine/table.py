@@ -19,7 +19,7 @@ from sash.engine.order import key_codes as key_codes
 from sash.engine.order import order_of, row_codes, ticks
 from sash.engine.order import sort_order as sort_order
 from sash.plan.definition import Query, output_schema
-from sash.plan.plan import Options, Plan, plan_of
+from sash.plan.plan import BY_DEFAULT, Options, Plan, plan_of
 from sash.plan.reach import reach_of
 
 WORTH_A_THREAD = 1 << 18
@@ -27,7 +27,7 @@ WORTH_A_THREAD = 1 << 18
 
 
 def aggregate(
-    query: Query, table: pa.Table, threads: int | None = None, options: Options = Options()
+    query: Query, table: pa.Table, threads: int | None = None, options: Options = BY_DEFAULT
 ) -> pa.Table:
     """The table with one extra column per aggregation, its rows in their order."""
     query.check(table.schema)

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from sash.engine import stream
+from sash.engine import row_windows
 from sash.engine.gathered import Gathered, Reader, sorted_rows
 from sash.engine.live import Live
 from sash.engine.pages import KEY, ROWS, SLICES, Listing, Page, Pages, runs
 from sash.engine.rows import HELD
+from sash.plan.plan import plan_of
 
 SMALL = (16 << 10, 128 << 10)
 FEW = 8
@@ -82,7 +83,8 @@ class Upkeep:
             self.pages.drop_rest(page)
         closed = np.array([not page.rest for page in self.listing.pages])
         settled = leading(settled & closed[rows.page], rows.begins)
-        first = stream.first_reached(live.query, rows.table.drop_columns([KEY]))
+        table = rows.table.drop_columns([KEY])
+        first = row_windows.first_reached(plan_of(live.query, table.schema), table)
         dead = unreachable(first, settled, rows.begins)
         keep = [np.ones(page.rows, np.bool_) for page in self.listing.pages]
         hold = [np.zeros(page.rows, np.bool_) for page in self.listing.pages]

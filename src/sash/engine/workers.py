@@ -126,7 +126,8 @@ class Combiner:
     """Combines a monoid over the known rows of its columns, by the algorithm of the plan."""
 
     def __init__(self, plan: Plan, state: State, kinds: list[pa.DataType] | None = None) -> None:
-        assert state.monoid is not None and state.choice is not None
+        assert state.monoid is not None
+        assert state.choice is not None
         kinds = kinds or [plan.schema.field(name).type for name in state.columns]
         window = ALGORITHMS[state.choice.algorithm](state.monoid)
         assert isinstance(window, InOrder)

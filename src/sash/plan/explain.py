@@ -33,6 +33,11 @@ class Explanation(str):
 
     plan: Plan
     steps: tuple[Step, ...]
+    kept: dict[int, str]
+
+    def with_steps(self, *before: Step) -> Explanation:
+        """The same, with what comes before and after the executor's own steps."""
+        return explain(self.plan, [*before, *self.steps], self.kept)
 
     def json(self) -> dict[str, Any]:
         """The plan as data that JSON can hold."""
@@ -45,7 +50,9 @@ class Explanation(str):
         return as_html(self.plan, self.steps)
 
 
-def explain(plan: Plan, steps: Sequence[Step] = (), kept: dict[int, str] | None = None) -> Explanation:
+def explain(
+    plan: Plan, steps: Sequence[Step] = (), kept: dict[int, str] | None = None
+) -> Explanation:
     """The plan, a line per frame and per state; `steps`: what an executor adds to it.
 
     `kept`: on a stream, for each frame by its number what stays between batches.
@@ -67,7 +74,7 @@ def explain(plan: Plan, steps: Sequence[Step] = (), kept: dict[int, str] | None 
             lines.append(f"   keeps {kept[frame.number]}")
         lines += [f"   {line}" for state in plan.over(frame) for line in state_lines(plan, state)]
     found = Explanation("\n".join(lines))
-    found.plan, found.steps = plan, tuple(steps)
+    found.plan, found.steps, found.kept = plan, tuple(steps), kept or {}
     return found
 
 
@@ -99,7 +106,10 @@ def state_lines(plan: Plan, state: State) -> list[str]:
     asked = ", ".join(str(plan.query.aggregations[output.name]) for output in outs)
     if len(outs) == 1:
         return [f"{names}: {asked}, {how(state)}"]
-    return [f"{names}: {asked}", f"   one state, {' and '.join(state.kept) or state.kind}: {how(state)}"]
+    return [
+        f"{names}: {asked}",
+        f"   one state, {' and '.join(state.kept) or state.kind}: {how(state)}",
+    ]
 
 
 def how(state: State) -> str:

@@ -19,6 +19,7 @@ import pyarrow as pa
 from sash.kernel.layout import Layout
 from sash.monoids.extremes import ArgMax, ArgMin
 from sash.monoids.monoid import Monoid
+from sash.monoids.sums import Count
 from sash.plan.choose import Choice, Latency, Need, choose
 from sash.plan.definition import Aggregation, Query
 from sash.plan.reach import Reach, reach_of_frame
@@ -39,6 +40,9 @@ class Options(NamedTuple):
 
     latency: Latency = "average"
     algorithm: str | None = None
+
+
+BY_DEFAULT = Options()
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,7 @@ class Plan:
     frames: tuple[FramePlan, ...]
     states: tuple[State, ...]
     outputs: tuple[Output, ...]
-    options: Options = Options()
+    options: Options = BY_DEFAULT
 
     @cached_property
     def columns(self) -> list[str]:
@@ -127,7 +131,7 @@ class Plan:
         return [state for state in self.states if state.frame == frame.number]
 
 
-def plan_of(query: Query, schema: pa.Schema, options: Options = Options()) -> Plan:
+def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> Plan:
     """The plan of a definition over a table of these columns; raises what is wrong with it."""
     query.check(schema)
     unit = unit_of(schema.field(query.time).type)
@@ -228,11 +232,7 @@ def _state(
     if kind == "combine":
         return replace(state, **_combined(asked, schema, items, options))
     if kind == "policy":
-        monoid = asked[0].monoid
-        assert monoid is not None or asked[0].how == "count"
-        from sash.monoids.sums import Count
-
-        monoid = monoid or Count()
+        monoid = asked[0].monoid or Count()
         choice = choose(Need(monoid, policy=True), options.algorithm)
         return replace(state, monoid=monoid, kept=(monoid.name,), choice=choice)
     return state
@@ -240,7 +240,8 @@ def _state(
 
 def by_row(a: Aggregation) -> Monoid:
     """The monoid over pairs (measure, row) whose answer is the row of the best measure."""
-    assert a.monoid is not None and a.monoid.recipe is not None
+    assert a.monoid is not None
+    assert a.monoid.recipe is not None
     return ArgMax() if a.monoid.recipe.factory is ArgMax else ArgMin()
 
 
@@ -252,8 +253,8 @@ def _combined(
         shared = share(typed)
         monoid, names = shared.monoid, tuple(monoid.name for monoid in shared.kept)
     else:
-        assert asked[0].monoid is not None and len(asked) == 1
-        monoid, names = asked[0].monoid, (asked[0].monoid.name,)
+        [monoid] = [a.monoid for a in asked if a.monoid is not None]
+        names = (monoid.name,)
     choice = choose(Need(monoid, items, latency=options.latency), options.algorithm)
     return {"monoid": monoid, "kept": names, "choice": choice, "typed": None not in typed}
 

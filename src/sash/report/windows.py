@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
+from typing import Any
 
 from sash.report.charts import Plot, both, label
 from sash.report.page import Table
@@ -11,8 +11,6 @@ from sash.report.scale import DAY, HOUR, MINUTE, Scale
 
 MARKS = {"1 s": 1.0, "1 min": MINUTE, "10 min": 10 * MINUTE, "1 h": HOUR, "6 h": 6 * HOUR,
          "1 d": DAY, "7 d": 7 * DAY, "30 d": 30 * DAY, "1 y": 365 * DAY}  # fmt: skip
-FRAME = re.compile(r"^(\d+)\. (.+?)(?:; its bounds are found once)?$")
-ANSWER = re.compile(r"^   (\w+): ([^(]+\([^)]*\)), (.+)$")
 
 
 def reaches(windows: Mapping[str, float], answers: Mapping[str, str]) -> str:
@@ -55,19 +53,20 @@ def reaches(windows: Mapping[str, float], answers: Mapping[str, str]) -> str:
     return both(draw)
 
 
-def plan_table(plan: str) -> Table:
-    """The plan that `.explain(...)` gives, as rows: window, answer, algorithm and why.
+def plan_table(plan: dict[str, Any]) -> Table:
+    """The plan that `.explain(...).json()` gives, as rows: window, answer, algorithm and why.
 
-    >>> text = "1. the last 1 hour; its bounds are found once\\n   hi: max(x), Kept: flat; compiled"
-    >>> plan_table(text).rows
-    [('the last 1 hour', 'hi', 'max(x)', 'Kept', 'flat; compiled')]
+    >>> plan = {"frames": [{"frame": "the last 1 hour"}], "outputs": [{"name": "hi", "state": 0}],
+    ...     "states": [{"frame": 0, "answers": ["max(x)"], "algorithm": "Kept", "reason": "flat",
+    ...     "kind": "combine"}]}
+    >>> plan_table(plan).rows
+    [('the last 1 hour', 'hi', 'max(x)', 'Kept', 'flat')]
     """
-    rows, frame = [], ""
-    for line in plan.splitlines():
-        if head := FRAME.match(line):
-            frame = head.group(2)
-        elif answer := ANSWER.match(line):
-            out, what, how = answer.groups()
-            algorithm, _, why = how.partition(": ") if re.match(r"\w+: ", how) else ("–", "", how)
-            rows.append((frame, out, what, algorithm, why))
+    rows = []
+    for output in plan["outputs"]:
+        state = plan["states"][output["state"]]
+        what = state["answers"][output.get("member", 0)]
+        algorithm, why = state["algorithm"] or "–", state["reason"] or f"{state['kind']}, no window"
+        frame = plan["frames"][state["frame"]]["frame"]
+        rows.append((frame, output["name"], what, algorithm, why))
     return Table(("window", "answer", "aggregation", "algorithm", "why"), rows)

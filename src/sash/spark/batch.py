@@ -23,6 +23,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
 from sash.plan.definition import WINDOW, Query
+from sash.plan.plan import BY_DEFAULT, Options
 from sash.spark import split as splits
 from sash.spark import window_spec
 from sash.spark.answers import answer_types
@@ -45,10 +46,16 @@ class Job:
     ties: tuple[window_spec.Expression, ...]
     partitions: int | None = None
     split: splits.Decision = WHOLE
+    options: Options = BY_DEFAULT
 
 
 def aggregate(
-    df: DataFrame, query: Query, *, partitions: int | None = None, split: bool | None = None
+    df: DataFrame,
+    query: Query,
+    *,
+    partitions: int | None = None,
+    split: bool | None = None,
+    **planning: Any,
 ) -> DataFrame:
     """The rows with one column more for each aggregation, in no order that is promised.
 
@@ -56,18 +63,24 @@ def aggregate(
     adaptive execution may lower. `split`: whether a key that dominates, or all rows
     where there is no key, may be cut at times; None leaves it to Sash.
     """
-    return run(prepare(df, query, partitions=partitions, split=split))
+    return run(prepare(df, query, partitions=partitions, split=split, **planning))
 
 
 def prepare(
-    df: DataFrame, query: Query, *, partitions: int | None = None, split: bool | None = None
+    df: DataFrame,
+    query: Query,
+    *,
+    partitions: int | None = None,
+    split: bool | None = None,
+    **planning: Any,
 ) -> Job:
     """Check a call; raises what is wrong with it, starts no job."""
     if partitions is not None and (not isinstance(partitions, int) or partitions < 1):
         raise ValueError(f"partitions must be a whole number of at least 1, not {partitions!r}")
     job = checked(df, query)
     decision = splits.decide(job.query, job.schema, job.df, partitions, split)
-    return replace(job, partitions=partitions, split=decision)
+    options = Options(**planning)
+    return replace(job, partitions=partitions, split=decision, options=options)
 
 
 def checked(df: DataFrame, query: Query) -> Job:
@@ -95,7 +108,7 @@ def run(job: Job) -> DataFrame:
         query = replace(query, by=(*query.by, splits.PART))
         home, dropped = splits.HOME, (*dropped, splits.PART, splits.HOME)
     answers = {name: transferable(kind) for name, kind in job.answers.items()}
-    work = Work(query, tuple(rows.columns), answers, dropped, home)
+    work = Work(query, tuple(rows.columns), answers, dropped, home, job.options)
     ordered = rows.sortWithinPartitions(*_order(query, job))
     return plain(ordered).mapInArrow(work.function(), output_of(job))
 

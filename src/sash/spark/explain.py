@@ -9,9 +9,10 @@ import math
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from sash.plan.types import unit_of
-from sash.engine.explain import counted, frames, head, order
 from sash.engine.live import Live
+from sash.plan.explain import Explanation, Step, counted, explain, order
+from sash.plan.plan import plan_of
+from sash.plan.types import unit_of
 
 if TYPE_CHECKING:
     from sash.spark.batch import Job
@@ -20,13 +21,13 @@ BATCH = 65536
 """Rows of an Arrow batch from which on more do not make Spark faster."""
 
 
-def text(job: Job) -> str:
+def text(job: Job) -> Explanation:
     """The job, a line for each of its steps, for each frame and for each answer."""
     steps = [("shuffle", _shuffle(job)), ("sort", _sort(job)), ("split", _split(job))]
     if slow := _arrow(job):
         steps.append(("Arrow", slow))
-    lines = [f"{name:9} {what}" for name, what in steps]
-    return "\n".join([head(job.query), *lines, *frames(job.query, job.schema)])
+    plan = plan_of(job.query, job.schema, job.options)
+    return explain(plan, [Step(name, what) for name, what in steps])
 
 
 def _shuffle(job: Job) -> str:
@@ -67,7 +68,7 @@ def _arrow(job: Job) -> str | None:
     return f"{rows} rows a batch; {BATCH} are about 1.4 times as fast: set {setting}"
 
 
-def stream_text(job: Job, live: Live, delay: int | None, late: str, cache: bool) -> str:
+def stream_text(job: Job, live: Live, delay: int | None, late: str, cache: bool) -> Explanation:
     """The stream, a line for each of its steps, for each frame and for each answer."""
     by = f"by the hash of {', '.join(live.query.by)}" if live.query.by else "no key: one does all"
     near = "copies in local files" if cache else "no copies in local files"
@@ -80,8 +81,8 @@ def stream_text(job: Job, live: Live, delay: int | None, late: str, cache: bool)
     ]
     if slow := _arrow(job):
         steps.append(("Arrow", slow))
-    lines = [f"{name:9} {what}" for name, what in steps]
-    return "\n".join([head(job.query), *lines, *frames(job.query, job.schema)])
+    plan = plan_of(job.query, job.schema, job.options)
+    return explain(plan, [Step(name, what) for name, what in steps])
 
 
 def _emit(live: Live, delay: int | None) -> str:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from sash.engine.row_windows import run
 from sash.plan.definition import Query
-from sash.plan.plan import Options, plan_of
+from sash.plan.plan import BY_DEFAULT, Options, plan_of
 
 Batches = Iterable[pa.RecordBatch]
 
@@ -30,7 +30,7 @@ class Work:
     answers: dict[str, pa.DataType]
     dropped: tuple[str, ...] = ()
     home: str | None = None
-    options: Options = Options()
+    options: Options = BY_DEFAULT
 
     def function(self) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
         """The function for mapInArrow; it imports what it needs in the worker."""

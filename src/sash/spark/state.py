@@ -18,10 +18,10 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from sash.engine import live
 from sash.engine.columns import changes, numbers, one_array
-from sash.plan.types import unit_of
 from sash.engine.pages import LIST, ROWS, SLICES, Listing, Page, from_bytes, rest_of
 from sash.engine.rows import HELD
 from sash.engine.table import key_codes
+from sash.plan.types import unit_of
 from sash.spark.processor import STATE
 
 OPERATOR = "transformWithState"

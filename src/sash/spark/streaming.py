@@ -30,10 +30,10 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from sash.plan.definition import Query
-from sash.plan.types import unit_of
 from sash.engine.live import LATE, Live, Stats
 from sash.engine.pages import KEY
+from sash.plan.definition import Query
+from sash.plan.types import unit_of
 from sash.spark import batch
 from sash.spark.names import quoted
 from sash.spark.processor import OUTPUT, Processor
