@@ -19,11 +19,16 @@ from sash.cli.errors import known
 from sash.plan.definition import Aggregation
 from sash.windows import Frame, as_frame
 
-COLUMNS = ("column", "measure", "argument")
+COLUMNS = ("column", "measure", "argument", "weight", "x", "y")
 """How functions call their columns; their other parameters are keys in the file."""
 
-PLAIN: dict[str, tuple[type, ...]] = {"int": (int,), "float": (int, float), "str": (str,)}
-FUNCTIONS = [name for name in sf.__all__ if name != "apply"]
+PLAIN: dict[str, tuple[type, ...]] = {
+    "int": (int,),
+    "float": (int, float),
+    "str": (str,),
+    "bool": (bool,),
+}
+FUNCTIONS = [name for name in sf.__all__ if name not in ("TIME", "apply")]
 KINDS = {"double": pa.float64(), "long": pa.int64(), "string": pa.string(), "boolean": pa.bool_(),
          "doubles": pa.list_(pa.float64()), "longs": pa.list_(pa.int64()),
          "strings": pa.list_(pa.string()), "timestamp": pa.timestamp("us", "UTC")}  # fmt: skip

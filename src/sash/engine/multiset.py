@@ -170,14 +170,16 @@ def _as_key(value: Any) -> Any:
 
 
 class Percentile:
-    """A share of a window's values, exactly: between two rows in proportion, or one's value."""
+    """A share of a window's values, exactly: a value, or what is between two of them."""
 
     def __init__(self, plan: Plan, state: State) -> None:
-        kind, share = plan.schema.field(state.columns[0]).type, state.asked[0].share
-        between = state.asked[0].how == "percentile"
+        [asked] = state.asked
+        kind, interpolation = plan.schema.field(state.columns[0]).type, asked.interpolation
         dtype = number_type(kind)
         assert dtype is not None
-        self._kind, self._share, self._between = kind, share, between
+        self._share, self._interpolation = asked.share, interpolation
+        self._mixes = interpolation in ("linear", "midpoint")
+        self._kind = pa.float64() if self._mixes else kind
         self._ranks, self._values = Ranks(), Tape(dtype)
         self._run = compiled(order, time_target(np.dtype(np.float64), At, Store)).run
 
@@ -196,25 +198,33 @@ class Percentile:
         self._run(
             (tree.ctypes.data, 0, 0), At(first, first, 0, np.float64(self._share)),
             codes.ctypes.data, first, len(pairs), known.lo.ctypes.data, known.hi.ctypes.data,
-            pairs.ctypes.data, size, 1 << max(0, size.bit_length() - 1), int(self._between),
+            pairs.ctypes.data, size, 1 << max(0, size.bit_length() - 1),
+            int(self._interpolation != "approx"),
         )  # fmt: skip
         empty = known.hi <= known.lo
         if not len(values):
-            return [pa.nulls(len(pairs), pa.float64() if self._between else self._kind)]
-        return [self._between_rows(values, pairs, known.hi - known.lo, empty)]
+            return [pa.nulls(len(pairs), self._kind)]
+        found = self._interpolated(values, pairs, known.hi - known.lo)
+        return [answers_as(found, empty, self._kind)]
 
-    def _between_rows(
-        self, values: np.ndarray, pairs: np.ndarray, counts: np.ndarray, empty: np.ndarray
-    ) -> pa.Array:
-        lower = values[pairs[:, 0]]
-        if not self._between:
-            return answers_as(lower, empty, self._kind)
+    def _interpolated(
+        self, values: np.ndarray, pairs: np.ndarray, counts: np.ndarray
+    ) -> np.ndarray:
+        """From the values at and just above the share, as `between` has it for one window."""
+        lower, upper = values[pairs[:, 0]], values[pairs[:, 1]]
         part = self._share * (counts - 1)
-        part -= np.floor(part)
-        upper = values[pairs[:, 1]]
-        with np.errstate(invalid="ignore"):
-            found = np.where(part > 0, lower * (1 - part) + upper * part, lower)
-        return answers_as(found.astype(np.float64), empty, pa.float64())
+        place = np.floor(part)
+        part -= place
+        if self._mixes:
+            share = part if self._interpolation == "linear" else 0.5
+            with np.errstate(invalid="ignore"):
+                mixed = lower * (1 - share) + upper * share
+            return np.where((part > 0) & (lower != upper), mixed, lower).astype(np.float64)
+        above = {
+            "higher": part > 0,
+            "nearest": (part > 0.5) | ((part == 0.5) & (place % 2 == 1)),
+        }
+        return np.where(above.get(self._interpolation, False), upper, lower)
 
     def forget(self, row: int) -> None:
         known = Bounds.of(np.array([row]), np.array([row]))

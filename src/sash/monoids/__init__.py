@@ -1,13 +1,15 @@
 """What is combined: `Monoid` and the catalogue."""
 
+from sash.monoids.categories import ByCategory, Histogram, MedianDeviation, Mode, Percentile
 from sash.monoids.collections import Collect, CollectDistinct, Concat, CountDistinct
+from sash.monoids.comoments import Correlation, Covariance
 from sash.monoids.ends import M4, First, FirstN, Last, LastN
 from sash.monoids.extremes import ArgMax, ArgMin, Max, MaxCount, Min, MinCount, TopK
 from sash.monoids.join import column, join
-from sash.monoids.moments import StdDev, Var
+from sash.monoids.moments import Kurtosis, Skewness, StdDev, StdError, Var
 from sash.monoids.monoid import Monoid, as_monoid
 from sash.monoids.quantiles import Quantiles
-from sash.monoids.regression import LinearRegression
+from sash.monoids.regression import LinearRegression, Regression
 from sash.monoids.runs import LongestRun
 from sash.monoids.sketches import (
     Bloom,
@@ -17,13 +19,14 @@ from sash.monoids.sketches import (
     countmin_estimate,
 )
 from sash.monoids.spread import Range, RelativeVariation
-from sash.monoids.sums import Count, GeoMean, Mean, Product, Sum
+from sash.monoids.sums import Count, GeoMean, Mean, Product, Sum, WeightedMean
 
 CATALOGUE = (
     Count, Sum, Product, Min, Max, Mean, GeoMean, Var, StdDev, Range, MaxCount, MinCount,
     ArgMax, ArgMin, First, Last, FirstN, LastN, TopK, M4, Collect, CollectDistinct,
     CountDistinct, Concat, Bloom, CountMin, HyperLogLog, Quantiles, LongestRun,
-    RelativeVariation, LinearRegression,
+    RelativeVariation, LinearRegression, ByCategory, Histogram, Mode, Percentile, MedianDeviation,
+    StdError, Skewness, Kurtosis, Covariance, Correlation, Regression, WeightedMean,
 )  # fmt: skip
 """Every factory of a monoid: one line here, and the laws are checked on it."""
 
@@ -33,16 +36,21 @@ __all__ = [
     "ArgMax",
     "ArgMin",
     "Bloom",
+    "ByCategory",
     "Collect",
     "CollectDistinct",
     "Concat",
+    "Correlation",
     "Count",
     "CountDistinct",
     "CountMin",
+    "Covariance",
     "First",
     "FirstN",
     "GeoMean",
+    "Histogram",
     "HyperLogLog",
+    "Kurtosis",
     "Last",
     "LastN",
     "LinearRegression",
@@ -50,17 +58,24 @@ __all__ = [
     "Max",
     "MaxCount",
     "Mean",
+    "MedianDeviation",
     "Min",
     "MinCount",
+    "Mode",
     "Monoid",
+    "Percentile",
     "Product",
     "Quantiles",
     "Range",
+    "Regression",
     "RelativeVariation",
+    "Skewness",
     "StdDev",
+    "StdError",
     "Sum",
     "TopK",
     "Var",
+    "WeightedMean",
     "as_monoid",
     "bloom_contains",
     "column",

@@ -36,21 +36,38 @@ def rest(total: Any, old: Any) -> Any:
 def CollectDistinct() -> Monoid:
     """The distinct items that are not null, as a list in the order of their first arrival.
 
-    A combine copies both. NaN equals NaN, and 0.0 equals -0.0.
+    A combine copies both. NaN equals NaN, and -0.0 is 0.0.
 
     >>> w = CollectDistinct()
     >>> w.lower(w.combine(w.lift("b"), w.combine(w.lift("a"), w.lift("b"))))
     ['b', 'a']
     """
 
-    def lift(x: Any) -> dict[Any, Any]:
-        return {key(x): x}
-
-    def combine(a: dict[Any, Any], b: dict[Any, Any]) -> dict[Any, Any]:
-        return a | {k: x for k, x in b.items() if k not in a}
-
-    monoid = nullable("CollectDistinct", lift, combine, values, empty=list)
+    monoid = nullable("CollectDistinct", seen, all_seen, values, empty=list)
     return entry(CollectDistinct, monoid)
+
+
+def seen(x: Any) -> dict[Any, Any]:
+    """An item by what tells it apart."""
+    return {key(x): positive_zero(x)}
+
+
+def all_seen(a: dict[Any, Any], b: dict[Any, Any]) -> dict[Any, Any]:
+    """The items of both, each as it first came."""
+    return a | {k: x for k, x in b.items() if k not in a}
+
+
+def positive_zero(x: Any) -> Any:
+    """0.0 for -0.0, as Spark has it where values are told apart; others as they are.
+
+    >>> positive_zero(-0.0), positive_zero([-0.0, 1])
+    (0.0, [0.0, 1])
+    """
+    if isinstance(x, float):
+        return x + 0.0
+    if isinstance(x, list):
+        return [positive_zero(part) for part in x]
+    return {k: positive_zero(v) for k, v in x.items()} if isinstance(x, dict) else x
 
 
 def values(v: dict[Any, Any]) -> list[Any]:

@@ -15,24 +15,26 @@ from sash.monoids.recipe import entry, whole
 from sash.monoids.variants import counted, for_numbers, highest, lowest, nullable, zero
 
 
-def First(*, dtype: Any = None) -> Monoid:
-    """The oldest item that is not null.
+def First(ignore_nulls: bool = True, *, dtype: Any = None) -> Monoid:
+    """The oldest item that is not null; with ignore_nulls=False, the oldest item.
 
     >>> w = First()
     >>> w.lower(w.combine(w.lift(None), w.combine(w.lift(1), w.lift(2))))
     1
     """
-    return entry(First, _end("First", older), dtype)
+    made = _end("First", older) if ignore_nulls else _any_end("First", older)
+    return entry(First, made, dtype, ignore_nulls=ignore_nulls)
 
 
-def Last(*, dtype: Any = None) -> Monoid:
-    """The youngest item that is not null.
+def Last(ignore_nulls: bool = True, *, dtype: Any = None) -> Monoid:
+    """The youngest item that is not null; with ignore_nulls=False, the youngest item.
 
     >>> w = Last()
     >>> w.lower(w.combine(w.lift(1), w.lift(2)))
     2
     """
-    return entry(Last, _end("Last", younger), dtype)
+    made = _end("Last", younger) if ignore_nulls else _any_end("Last", younger)
+    return entry(Last, made, dtype, ignore_nulls=ignore_nulls)
 
 
 def older(a: Any, b: Any) -> Any:
@@ -54,6 +56,20 @@ def _end(name: str, choose: Callable[[Any, Any], Any]) -> Monoid:
         return Monoid(name, (False, zero(dtype)), lift_seen, counted(choose), second, dtype=state)
 
     return nullable(name, same, choose, typed=for_numbers(typed))
+
+
+def _any_end(name: str, choose: Callable[[Any, Any], Any]) -> Monoid:
+    return nullable(name, alone, choose, first_part, skips=never)
+
+
+def never(x: Any) -> bool:
+    """False: no item is left out."""
+    return False
+
+
+def first_part(v: Any) -> Any:
+    """The first part of a state."""
+    return v[0]
 
 
 def FirstN(k: int) -> Monoid:

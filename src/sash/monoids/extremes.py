@@ -12,6 +12,7 @@ import numpy as np
 from sash.monoids.collections import alone
 from sash.monoids.monoid import Monoid, same
 from sash.monoids.order import above, larger, smaller, tied
+from sash.monoids.ranks import rank
 from sash.monoids.recipe import entry, whole
 from sash.monoids.variants import (
     counted,
@@ -173,8 +174,3 @@ def TopK(k: int) -> Monoid:
         return tuple(islice(merge(a, b, key=rank, reverse=True), k))
 
     return entry(TopK, nullable("TopK", alone, combine, list, empty=list), k=k)
-
-
-def rank(x: Any) -> Any:
-    """A key that sorts as Spark does, NaN above all."""
-    return (1, 0) if x != x else (0, x)

@@ -1,11 +1,20 @@
-"""Moments: variance and standard deviation by counts, means and squared deviations.
+"""Moments: variance, its error, skewness and kurtosis, from sums of powers of deviations.
 
-Chan, Golub and LeVeque's update (1979): no sums of squares, so no cancellation.
+Two sets are merged as Chan, Golub and LeVeque (1979) and Pébay (2008) merge them, so no
+sums of squares are subtracted. The mean is kept as its distance from the smallest value,
+as a mean of large numbers that lie close together has no digits left for where it lies
+between them: answers are as precise for 10¹⁵ + x as for x. Legend of a state:
+
+    N                  items
+    LEAST              their smallest finite value
+    SHIFT              their mean - LEAST
+    M2, M3, M4         sums of (x - mean) to that power
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,11 +24,11 @@ from sash.monoids.recipe import entry, whole
 from sash.monoids.sums import FLOAT64, INT64
 from sash.monoids.variants import counted, for_numbers, nullable
 
+N, LEAST, SHIFT, M2, M3, M4 = range(6)
+
 
 def Var(ddof: int = 1, *, dtype: Any = None) -> Monoid:
     """The variance: of a sample (ddof=1), or of a population (ddof=0). Null for n <= ddof.
-
-    State: (count, mean, sum of squared deviations).
 
     >>> w = Var()
     >>> w.lower(w.combine(w.lift(1), w.lift(3)))
@@ -30,9 +39,9 @@ def Var(ddof: int = 1, *, dtype: Any = None) -> Monoid:
     ddof = whole("Var", "ddof", ddof, 0)
 
     def lower(v: Any) -> Any:
-        return None if v[0] <= ddof else v[2] / (v[0] - ddof)
+        return None if v[N] <= ddof else v[M2] / (v[N] - ddof)
 
-    return entry(Var, _moments("Var", lower), dtype, ddof=ddof)
+    return entry(Var, _of_two("Var", lower), dtype, ddof=ddof)
 
 
 def StdDev(ddof: int = 1, *, dtype: Any = None) -> Monoid:
@@ -45,30 +54,143 @@ def StdDev(ddof: int = 1, *, dtype: Any = None) -> Monoid:
     ddof = whole("StdDev", "ddof", ddof, 0)
 
     def lower(v: Any) -> Any:
-        return None if v[0] <= ddof else math.sqrt(v[2] / (v[0] - ddof))
+        return None if v[N] <= ddof else math.sqrt(v[M2] / (v[N] - ddof))
 
-    return entry(StdDev, _moments("StdDev", lower), dtype, ddof=ddof)
+    return entry(StdDev, _of_two("StdDev", lower), dtype, ddof=ddof)
 
 
-def _moments(name: str, lower: Any) -> Monoid:
+def StdError(ddof: int = 1, *, dtype: Any = None) -> Monoid:
+    """The standard error of the mean: the standard deviation by the root of the count.
+
+    >>> w = StdError()
+    >>> w.lower(w.combine(w.lift(1), w.lift(3)))
+    1.0
+    """
+    ddof = whole("StdError", "ddof", ddof, 0)
+
+    def lower(v: Any) -> Any:
+        return None if v[N] <= ddof else math.sqrt(v[M2] / (v[N] - ddof) / v[N])
+
+    return entry(StdError, _of_two("StdError", lower), dtype, ddof=ddof)
+
+
+def Skewness(bias: bool = True, *, dtype: Any = None) -> Monoid:
+    """The skewness of a population, as Spark's; of a sample (bias=False), as pandas'.
+
+    Null where all items are alike, and for fewer than three items of a sample.
+
+    >>> w = Skewness()
+    >>> w.lower(w.combine(w.lift(1), w.combine(w.lift(1), w.lift(4))))
+    0.7071067811865475
+    """
+
+    def lower(v: Any) -> Any:
+        if v[N] < (1 if bias else 3) or v[M2] == 0:
+            return None
+        found = math.sqrt(v[N]) * (v[M3] / v[M2]) / math.sqrt(v[M2])
+        return found if bias else found * math.sqrt(v[N] * (v[N] - 1.0)) / (v[N] - 2)
+
+    return entry(Skewness, _of_four("Skewness", lower), dtype, bias=bias)
+
+
+def Kurtosis(bias: bool = True, *, dtype: Any = None) -> Monoid:
+    """The excess kurtosis of a population, as Spark's; of a sample (bias=False), as pandas'.
+
+    It is 0 for a normal distribution. Null where all items are alike, and for fewer than
+    four items of a sample.
+
+    >>> w = Kurtosis()
+    >>> w.lower(w.combine(w.lift(1), w.combine(w.lift(1), w.lift(4))))
+    -1.5
+    """
+
+    def lower(v: Any) -> Any:
+        if v[N] < (1 if bias else 4) or v[M2] == 0:
+            return None
+        found = v[N] * (v[M4] / v[M2]) / v[M2] - 3.0
+        if bias:
+            return found
+        return ((v[N] + 1.0) * found + 6.0) * (v[N] - 1.0) / ((v[N] - 2.0) * (v[N] - 3.0))
+
+    return entry(Kurtosis, _of_four("Kurtosis", lower), dtype, bias=bias)
+
+
+def _of_two(name: str, lower: Callable[[Any], Any]) -> Monoid:
+    """A monoid over the first two moments."""
+
     def typed(dtype: np.dtype) -> Monoid:
         return Monoid(
-            name, (0, 0.0, 0.0), moments_of, counted(merged), lower,
-            commutative=True, dtype=(INT64, FLOAT64, FLOAT64),
+            name, (0, 0.0, 0.0, 0.0), two_moments, counted(merged_two), lower,
+            commutative=True, dtype=(INT64, *(FLOAT64,) * 3),
         )  # fmt: skip
 
-    return nullable(name, moments_of, merged, lower, commutative=True, typed=for_numbers(typed))
+    return nullable(
+        name, two_moments, merged_two, lower, commutative=True, typed=for_numbers(typed)
+    )
 
 
-def moments_of(x: Any) -> Any:
-    """(1, x, 0.0), but NaN deviations of what is not finite, as in Spark."""
-    v = float(+x)
-    return (1, v, v - v)
+def _of_four(name: str, lower: Callable[[Any], Any]) -> Monoid:
+    """A monoid over the first four moments."""
+
+    def typed(dtype: np.dtype) -> Monoid:
+        return Monoid(
+            name, (0, 0.0, 0.0, 0.0, 0.0, 0.0), four_moments, counted(merged_four), lower,
+            commutative=True, dtype=(INT64, *(FLOAT64,) * 5),
+        )  # fmt: skip
+
+    return nullable(
+        name, four_moments, merged_four, lower, commutative=True, typed=for_numbers(typed)
+    )
 
 
-def merged(a: Any, b: Any) -> Any:
+def placed(v: Any) -> Any:
+    """(LEAST, SHIFT, deviation) of one number: NaN deviations of what is not finite, as in Spark.
+
+    LEAST is always finite, so that distances from it are infinite or NaN only where the
+    mean is.
+    """
+    if v - v == 0:
+        return (v, 0.0, 0.0)
+    return (0.0, v, math.nan)
+
+
+def two_moments(x: Any) -> Any:
+    """The first two moments of one item."""
+    least, shift, deviation = placed(float(+x))
+    return (1, least, shift, deviation)
+
+
+def four_moments(x: Any) -> Any:
+    """The first four moments of one item."""
+    least, shift, deviation = placed(float(+x))
+    return (1, least, shift, deviation, deviation, deviation)
+
+
+def lesser(a: Any, b: Any) -> Any:
+    """The smaller of two numbers that are not NaN."""
+    return a if a < b else b
+
+
+def merged_two(a: Any, b: Any) -> Any:
     """The moments of two sets together; neither is empty."""
-    n = a[0] + b[0]
-    delta = b[1] - a[1]
-    share = b[0] / n
-    return (n, a[1] + delta * share, a[2] + b[2] + delta * delta * share * a[0])
+    n, least = a[N] + b[N], lesser(a[LEAST], b[LEAST])
+    of_a, of_b = a[N] / n, b[N] / n
+    mean_a, mean_b = a[SHIFT] + (a[LEAST] - least), b[SHIFT] + (b[LEAST] - least)
+    d = mean_b - mean_a
+    return (n, least, mean_a * of_a + mean_b * of_b, a[M2] + b[M2] + d * d * of_b * a[N])
+
+
+def merged_four(a: Any, b: Any) -> Any:
+    """The moments of two sets together, to the fourth; neither is empty."""
+    n, least, shift, m2 = merged_two(a, b)
+    of_a, of_b = a[N] / n, b[N] / n
+    d = (b[SHIFT] + (b[LEAST] - least)) - (a[SHIFT] + (a[LEAST] - least))
+    dd = d * d
+    apart = dd * of_b * a[N]
+    m3 = apart * d * (of_a - of_b) + 3.0 * d * (of_a * b[M2] - of_b * a[M2])
+    m4 = (
+        apart * dd * (of_a * of_a - of_a * of_b + of_b * of_b)
+        + 6.0 * dd * (of_a * of_a * b[M2] + of_b * of_b * a[M2])
+        + 4.0 * d * (of_a * b[M3] - of_b * a[M3])
+    )
+    return (n, least, shift, m2, a[M3] + b[M3] + m3, a[M4] + b[M4] + m4)

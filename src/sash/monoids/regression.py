@@ -1,19 +1,13 @@
-"""Regression: the line of least squares, by centered co-moments.
-
-State: (count, mean of x, mean of y, Σ(x - x̄)², Σ(x - x̄)(y - ȳ), Σ(y - ȳ)²), merged as
-Chan, Golub and LeVeque merge the moments of one variable.
-"""
+"""Regression: the line of least squares, from the state of `comoments`."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from sash.monoids.comoments import X_SHIFT, XX, XY, Y_SHIFT, YY, N, X, Y, of_pairs
 from sash.monoids.monoid import Monoid
 from sash.monoids.recipe import entry
-from sash.monoids.sums import FLOAT64, INT64
-from sash.monoids.variants import counted, for_pairs, has_null, nullable
 
 
 class Line(NamedTuple):
@@ -35,58 +29,87 @@ def LinearRegression(*, dtype: Any = None) -> Monoid:
     Line(slope=2.0, intercept=1.0, r2=1.0)
     """
 
-    def typed(x: np.dtype, y: np.dtype) -> Monoid:
-        return Monoid(
-            "LinearRegression", (0, 0.0, 0.0, 0.0, 0.0, 0.0), comoments_of, counted(merged),
-            line, commutative=True, dtype=(INT64, *(FLOAT64,) * 5),
-        )  # fmt: skip
+    def line(v: Any) -> Line:
+        x, y = v[X] + v[X_SHIFT], v[Y] + v[Y_SHIFT]
+        return Line(slope(v[XX], v[XY]), intercept(x, y, v[XX], v[XY]), r2(v[XX], v[XY], v[YY]))
 
-    monoid = nullable(
-        "LinearRegression", comoments_of, merged, line,
-        skips=has_null, commutative=True, typed=for_pairs(typed),
-    )  # fmt: skip
-    return entry(LinearRegression, monoid, dtype)
+    return entry(LinearRegression, of_pairs("LinearRegression", line), dtype)
 
 
-def comoments_of(point: Any) -> Any:
-    """The co-moments of one point; NaN deviations of what is not finite."""
-    x, y = float(+point[0]), float(+point[1])
-    return (1, x, y, x - x, (x - x) + (y - y), y - y)
+def Regression(of: str = "slope", *, dtype: Any = None) -> Monoid:
+    """One figure of the line of least squares through (y, x), as SQL's regr_* functions.
+
+    `of`: "slope", "intercept", "r2", "count", "avgx", "avgy", "sxx", "sxy" or "syy".
+    Pairs are (y, x), in SQL's order, and those with a null are skipped.
+
+    >>> w = Regression("intercept")
+    >>> w.lower(w.combine(w.lift((1, 0)), w.lift((5, 2))))
+    1.0
+    """
+    if of not in FIGURES:
+        raise ValueError(f"Regression: of must be one of {', '.join(FIGURES)}, not {of!r}")
+    name = f"Regression of {of}"
+    empty = int if of == "count" else None
+    return entry(Regression, of_pairs(name, FIGURES[of], empty), dtype, of=of)
 
 
-def merged(a: Any, b: Any) -> Any:
-    """The co-moments of two sets together; neither is empty."""
-    n = a[0] + b[0]
-    dx, dy = b[1] - a[1], b[2] - a[2]
-    share = b[0] / n
-    weight = share * a[0]
-    return (
-        n,
-        a[1] + dx * share,
-        a[2] + dy * share,
-        a[3] + b[3] + dx * dx * weight,
-        a[4] + b[4] + dx * dy * weight,
-        a[5] + b[5] + dy * dy * weight,
-    )
-
-
-def line(v: Any) -> Line:
-    """The line of a state."""
-    return Line(slope(v), intercept(v), r2(v))
-
-
-def slope(v: Any) -> Any:
+def slope(xx: Any, xy: Any) -> Any:
     """How much y rises where x rises by one."""
-    return None if v[3] == 0 else v[4] / v[3]
+    return None if xx == 0 else xy / xx
 
 
-def intercept(v: Any) -> Any:
-    """y where x is zero."""
-    return None if v[3] == 0 else v[2] - v[4] / v[3] * v[1]
+def intercept(x: Any, y: Any, xx: Any, xy: Any) -> Any:
+    """y where x is zero, from the means of both."""
+    return None if xx == 0 else y - xy / xx * x
 
 
-def r2(v: Any) -> Any:
+def r2(xx: Any, xy: Any, yy: Any) -> Any:
     """The share of y's variance that the line explains."""
-    if v[3] == 0:
+    if xx == 0:
         return None
-    return 1.0 if v[5] == 0 else v[4] / v[3] * (v[4] / v[5])
+    return 1.0 if yy == 0 else xy / xx * (xy / yy)
+
+
+# From here on the state is over (y, x): its X is SQL's y.
+
+
+def _slope(v: Any) -> Any:
+    return slope(v[YY], v[XY])
+
+
+def _intercept(v: Any) -> Any:
+    return intercept(v[Y] + v[Y_SHIFT], v[X] + v[X_SHIFT], v[YY], v[XY])
+
+
+def _r2(v: Any) -> Any:
+    return r2(v[YY], v[XY], v[XX])
+
+
+def _count(v: Any) -> Any:
+    return v[N]
+
+
+def _avgx(v: Any) -> Any:
+    return v[Y] + v[Y_SHIFT]
+
+
+def _avgy(v: Any) -> Any:
+    return v[X] + v[X_SHIFT]
+
+
+def _sxx(v: Any) -> Any:
+    return v[YY]
+
+
+def _sxy(v: Any) -> Any:
+    return v[XY]
+
+
+def _syy(v: Any) -> Any:
+    return v[XX]
+
+
+FIGURES: dict[str, Callable[[Any], Any]] = {
+    "slope": _slope, "intercept": _intercept, "r2": _r2, "count": _count,
+    "avgx": _avgx, "avgy": _avgy, "sxx": _sxx, "sxy": _sxy, "syy": _syy,
+}  # fmt: skip

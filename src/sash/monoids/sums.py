@@ -10,7 +10,7 @@ import numpy as np
 
 from sash.monoids.monoid import Monoid
 from sash.monoids.recipe import entry
-from sash.monoids.variants import for_numbers, nullable, number
+from sash.monoids.variants import for_numbers, for_pairs, has_null, nullable, number
 
 INT64, FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
 MOST, LEAST = 2**63 - 1, -(2**63)
@@ -182,6 +182,40 @@ def _typed_mean(dtype: Any) -> Monoid | None:
         commutative=True,
         dtype=(INT64, INT64 if exact else FLOAT64),
     )
+
+
+def WeightedMean(*, dtype: Any = None) -> Monoid:
+    """The mean of values by their weights; items are (value, weight).
+
+    Null where the weights sum to zero. State: (sum of weights, sum of weighted values).
+
+    >>> w = WeightedMean()
+    >>> w.lower(w.combine(w.lift((10, 1)), w.lift((20, 3))))
+    17.5
+    """
+
+    def typed(value: np.dtype, weight: np.dtype) -> Monoid:
+        return Monoid(
+            "WeightedMean", (0.0, 0.0), weighted, plus_each, sum_by_weight,
+            commutative=True, dtype=(FLOAT64, FLOAT64),
+        )  # fmt: skip
+
+    monoid = nullable(
+        "WeightedMean", weighted, plus_each, sum_by_weight,
+        skips=has_null, commutative=True, typed=for_pairs(typed),
+    )  # fmt: skip
+    return entry(WeightedMean, monoid, dtype)
+
+
+def weighted(x: Any) -> Any:
+    """(weight, weight * value)."""
+    weight = float(+x[1])
+    return (weight, weight * float(+x[0]))
+
+
+def sum_by_weight(v: Any) -> Any:
+    """The sum of weighted values by that of weights."""
+    return None if v[0] == 0 else v[1] / v[0]
 
 
 def GeoMean(*, dtype: Any = None) -> Monoid:

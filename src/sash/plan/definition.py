@@ -9,13 +9,20 @@ from typing import Any
 
 import pyarrow as pa
 
+from sash.monoids.categories import ByCategory, Percentile
+from sash.monoids.ends import First, Last
 from sash.monoids.monoid import Monoid
+from sash.monoids.sums import Count
 from sash.plan.types import number_type
 from sash.windows import Frame, as_frame
 from sash.windows.frames import Delta, Policy, Sliding, Until
 
 ResultType = Callable[[list[pa.DataType]], pa.DataType | None]
 """The type of an aggregation's answers, from its columns' types; None: as they come."""
+
+TIME = "@time"
+"""In the place of a column: the row's time, in nanoseconds since 1970 as an integer where the
+time column is a timestamp or a date; where it is a number, that number."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +32,9 @@ class Aggregation:
     `how`: "combine" runs `monoid`; "count", "first" and "last" follow from the bounds
     alone; "argument" combines measures and takes the second column's value by row;
     "distinct" and "percentile" keep a multiset of the window.
+
+    `needs_duration`: its parameters are durations (True), or numbers in the unit of the
+    time column (False).
     """
 
     name: str
@@ -36,6 +46,8 @@ class Aggregation:
     takes: str = "any column"
     frame: Frame | None = None
     share: float = 0.5  # of a percentile
+    interpolation: str = "linear"  # of a percentile between two values
+    needs_duration: bool | None = None
 
     def over(self, frame: Any, closed: Any = None) -> Aggregation:
         """The aggregation over a frame: a duration such as "24 hours", `sash.rows(50)`, …"""
@@ -46,8 +58,44 @@ class Aggregation:
             given = replace(given, column=self.columns[0])
         return replace(self, frame=given)
 
+    def by(self, category: str) -> Aggregation:
+        """The aggregation for each category of a column, as a map from category to answer.
+
+        Categories come in the order of their first row in the window; rows without one are
+        left out. A combine copies both maps, so it costs as much as there are categories.
+
+        >>> from sash import functions as sf
+        >>> print(sf.sum("amount").by("card_type"))
+        sum_by(amount, card_type)
+        """
+        made = ByCategory(self.combined(), len(self.columns))
+        return replace(
+            self, name=f"{self.name}_by", columns=(*self.columns, category), monoid=made,
+            how="combine", result=_as_map(self),
+        )  # fmt: skip
+
+    def combined(self) -> Monoid:
+        """What is combined, also where rows of a table have a quicker way."""
+        if self.monoid is not None:
+            return self.monoid
+        if self.how == "percentile":
+            return Percentile(self.share, self.interpolation)
+        if self.how == "count":
+            return Count()
+        return First(ignore_nulls=False) if self.how == "first" else Last(ignore_nulls=False)
+
     def __str__(self) -> str:
         return f"{self.name}({', '.join(self.columns)})"
+
+
+def _as_map(a: Aggregation) -> ResultType:
+    def result(kinds: list[pa.DataType]) -> pa.DataType:
+        value = a.result(kinds[:-1])
+        if value is None:
+            raise TypeError(f"{a}.by: give the type of its answers, as in sf.apply(…, returns=…)")
+        return pa.map_(kinds[-1], value)
+
+    return result
 
 
 def frame_of(frame: Any, closed: Any = None) -> Any:
@@ -96,6 +144,7 @@ class Query:
             kind = schema.field(name).type
             if not a.accepts(kind):
                 raise TypeError(f"{out}: {a.name} takes {a.takes}, but {name} is {kind}")
+        check_unit(f"{out}: {a}", a.needs_duration, self.time, schema)
         check_frame(out, a.frame, self.time, schema)
 
     def result_type(self, out: str, schema: pa.Schema) -> pa.DataType | None:
@@ -125,18 +174,7 @@ def check_time(name: str, kind: pa.DataType) -> None:
 
 def check_frame(out: str, frame: Frame, time: str, schema: pa.Schema) -> None:
     """Raise TypeError if a frame does not fit the time column or its own."""
-    kind = schema.field(time).type
-    is_time = pa.types.is_temporal(kind)
-    if frame.needs_duration is True and not is_time:
-        raise TypeError(
-            f"{out}: {frame} is a duration, but the time column {time!r} is {kind}: "
-            "give a number in its unit, as in sash.range_between(-3600, 0)"
-        )
-    if frame.needs_duration is False and is_time:
-        raise TypeError(
-            f"{out}: {frame} is a plain number, but the time column {time!r} is {kind}: "
-            'give a duration, as in "1 hour"'
-        )
+    check_unit(f"{out}: {frame}", frame.needs_duration, time, schema)
     for name in frame.columns:
         if isinstance(frame, Delta) and number_type(schema.field(name).type) is None:
             raise TypeError(
@@ -149,6 +187,22 @@ def check_frame(out: str, frame: Frame, time: str, schema: pa.Schema) -> None:
             )
     if isinstance(frame, Policy) and frame.of is not None and not isinstance(frame.of, Monoid):
         raise TypeError(f"{out}: the policy's `of` must be a monoid, not {frame.of!r}")
+
+
+def check_unit(what: str, needs_duration: bool | None, time: str, schema: pa.Schema) -> None:
+    """Raise TypeError if a duration meets a time column of numbers, or a number one of times."""
+    kind = schema.field(time).type
+    is_time = pa.types.is_temporal(kind)
+    if needs_duration is True and not is_time:
+        raise TypeError(
+            f"{what} is a duration, but the time column {time!r} is {kind}: "
+            "give a number in its unit, as in sash.range_between(-3600, 0)"
+        )
+    if needs_duration is False and is_time:
+        raise TypeError(
+            f"{what} is a plain number, but the time column {time!r} is {kind}: "
+            'give a duration, as in "1 hour"'
+        )
 
 
 def output_schema(query: Query, schema: pa.Schema) -> pa.Schema:

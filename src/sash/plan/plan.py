@@ -19,7 +19,6 @@ import pyarrow as pa
 from sash.kernel.layout import Layout
 from sash.monoids.extremes import ArgMax, ArgMin
 from sash.monoids.monoid import Monoid
-from sash.monoids.sums import Count
 from sash.plan.choose import Choice, Latency, Need, choose
 from sash.plan.definition import Aggregation, Query
 from sash.plan.reach import Reach, reach_of_frame
@@ -163,8 +162,6 @@ def _kind(a: Aggregation) -> Kind:
         return "policy"
     if a.how == "count":
         return "known" if a.columns else "count"
-    if a.how == "percentile_approx":
-        return "percentile"
     return a.how  # type: ignore[return-value]
 
 
@@ -179,7 +176,7 @@ def _apart(a: Aggregation, schema: pa.Schema) -> Any:
         return "exact" if typed.inverse is not None else "joined"
     if a.monoid is not None and _kind(a) != "distinct":
         return a.monoid.digest
-    return (a.how, a.share)
+    return (a.how, a.share, a.interpolation)
 
 
 def _joinable(typed: Monoid) -> bool:
@@ -193,7 +190,7 @@ def _distinct(asked: Sequence[Aggregation]) -> tuple[tuple[Aggregation, ...], li
     first: list[Aggregation] = []
     members = []
     for a in asked:
-        key = a.monoid.digest if a.monoid is not None else (a.how, a.share)
+        key = a.monoid.digest if a.monoid is not None else (a.how, a.share, a.interpolation)
         if key not in found:
             found[key] = len(first)
             first.append(a)
@@ -232,7 +229,7 @@ def _state(
     if kind == "combine":
         return replace(state, **_combined(asked, schema, items, options))
     if kind == "policy":
-        monoid = asked[0].monoid or Count()
+        monoid = asked[0].combined()
         choice = choose(Need(monoid, policy=True), options.algorithm)
         return replace(state, monoid=monoid, kept=(monoid.name,), choice=choice)
     return state

@@ -1,4 +1,4 @@
-"""How users check their own: laws, an oracle, a monoid that counts, hypothesis strategies.
+"""How users check their own: laws, an oracle, a monoid that counts, running answers, strategies.
 
 Nothing in Sash imports it. `sash.testing.strategies` needs hypothesis; the rest needs nothing.
 """
@@ -7,6 +7,7 @@ from sash.testing.compare import alike
 from sash.testing.counting import Counter, counting
 from sash.testing.laws import Counterexample, check_laws
 from sash.testing.oracle import Oracle, TimedOracle, replay
+from sash.testing.running import running
 
 __all__ = [
     "Counter",
@@ -17,4 +18,5 @@ __all__ = [
     "check_laws",
     "counting",
     "replay",
+    "running",
 ]

@@ -1,0 +1,1 @@
+"""What `sash.functions` offers, a file for each family."""

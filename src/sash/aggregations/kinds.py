@@ -1,0 +1,95 @@
+"""Kinds: which Arrow types aggregations take, and which their answers have, as in Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+
+from sash import monoids as m
+from sash.plan.definition import Aggregation
+from sash.plan.types import number_type
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Integers, floats and decimals."""
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+def is_ordered(kind: pa.DataType) -> bool:
+    """Numbers, times, booleans, text and bytes."""
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+    return is_number(kind) or number_type(kind) is not None or text or binary
+
+
+def like(kinds: list[pa.DataType]) -> pa.DataType:
+    """The type of the first column."""
+    return kinds[0]
+
+
+def like_second(kinds: list[pa.DataType]) -> pa.DataType:
+    """The type of the second column."""
+    return kinds[1]
+
+
+def always(kind: pa.DataType) -> Callable[[list[pa.DataType]], pa.DataType]:
+    """One type, whatever the columns are."""
+    return lambda kinds: kind
+
+
+def total(kinds: list[pa.DataType]) -> pa.DataType:
+    """The type of a sum, as Spark has it."""
+    kind = kinds[0]
+    if pa.types.is_decimal(kind):
+        return pa.decimal128(min(38, kind.precision + 10), kind.scale)
+    return pa.float64() if pa.types.is_floating(kind) else pa.int64()
+
+
+def average(kinds: list[pa.DataType]) -> pa.DataType:
+    """The type of a mean, as Spark has it."""
+    kind = kinds[0]
+    if pa.types.is_decimal(kind):
+        return pa.decimal128(min(38, kind.precision + 4), min(38, kind.scale + 4))
+    return pa.float64()
+
+
+def double(kinds: list[pa.DataType]) -> pa.DataType:
+    """A double."""
+    return pa.float64()
+
+
+def of_numbers(name: str, column: str, monoid: m.Monoid, result: Any = double) -> Aggregation:
+    """An aggregation of one column of numbers."""
+    return Aggregation(
+        name, (column,), monoid, result=result, accepts=is_number, takes="a column of numbers"
+    )
+
+
+def is_boolean(kind: pa.DataType) -> bool:
+    """Booleans."""
+    return bool(pa.types.is_boolean(kind))
+
+
+def is_numeric(kind: pa.DataType) -> bool:
+    """Whatever is a number in a compiled loop: numbers, times, booleans."""
+    return number_type(kind) is not None
+
+
+def as_list(kinds: list[pa.DataType]) -> pa.DataType:
+    """Lists of the first column's values."""
+    return pa.list_(kinds[0])
+
+
+def of_pairs(name: str, columns: tuple[str, str], monoid: m.Monoid) -> Aggregation:
+    """An aggregation of two columns of numbers; rows count where both are not null."""
+    return Aggregation(
+        name, columns, monoid, result=double, accepts=is_number, takes="columns of numbers"
+    )
+
+
+def of_ordered(name: str, column: str, monoid: m.Monoid) -> Aggregation:
+    """An aggregation of one column that has an order, whose answers are like its values."""
+    takes = "a column that has an order"
+    return Aggregation(name, (column,), monoid, result=like, accepts=is_ordered, takes=takes)

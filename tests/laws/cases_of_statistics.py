@@ -1,0 +1,106 @@
+"""Cases of moments, co-moments and regression, against the textbook's sums."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from hypothesis import strategies as st
+
+from sash import monoids as m
+from tests.laws.case import FLOATS, INTS, TIMES, Case, finite, integers, same_kind
+
+points = st.tuples(integers, integers)
+
+
+def deviation(power: float, ddof: int) -> Callable[[list[Any]], Any]:
+    def answer(xs: list[Any]) -> Any:
+        if len(xs) <= ddof:
+            return None
+        mean = math.fsum(xs) / len(xs)
+        return (math.fsum((x - mean) ** 2 for x in xs) / (len(xs) - ddof)) ** power
+
+    return answer
+
+
+def power(xs: list[Any], k: int) -> Fraction:
+    """The mean of deviations to the power of k, exactly."""
+    exact = [Fraction(x) for x in xs]
+    mean = sum(exact) / len(xs)
+    return sum(((x - mean) ** k for x in exact), Fraction(0)) / len(xs)
+
+
+def error(xs: list[Any]) -> Any:
+    return None if len(xs) < 2 else statistics.stdev(map(float, xs)) / math.sqrt(len(xs))
+
+
+def skewness(xs: list[Any]) -> Any:
+    two = power(xs, 2)
+    return None if two == 0 else float(power(xs, 3)) / float(two) ** 1.5
+
+
+def kurtosis(xs: list[Any]) -> Any:
+    two = power(xs, 2)
+    return None if two == 0 else float(power(xs, 4) / two**2 - 3)
+
+
+def covariance(points: list[Any]) -> Any:
+    return statistics.covariance(*map(list, zip(*points))) if len(points) > 1 else None
+
+
+def correlation(points: list[Any]) -> Any:
+    columns = [list(map(float, column)) for column in zip(*points)]
+    constant = any(len(set(column)) == 1 for column in columns)
+    return None if constant else statistics.correlation(*columns)
+
+
+def line(points: list[Any]) -> Any:
+    xs, ys = [float(x) for x, _ in points], [float(y) for _, y in points]
+    if len(set(xs)) == 1:
+        return (None, None, None)
+    slope, intercept = statistics.linear_regression(xs, ys)
+    return (slope, intercept, 1.0 if len(set(ys)) == 1 else statistics.correlation(xs, ys) ** 2)
+
+
+def weighted(points: list[Any]) -> Any:
+    weights = sum(weight for _, weight in points)
+    return None if weights == 0 else sum(x * weight for x, weight in points) / weights
+
+
+STATISTICS: dict[str, Case] = {
+    "Var": Case(
+        m.Var, same_kind(integers, finite), deviation(1, 1), tolerance=1e-9, columns=(FLOATS,)
+    ),
+    "StdDev": Case(
+        m.StdDev, same_kind(integers, finite), deviation(0.5, 1), tolerance=1e-9, columns=(INTS,)
+    ),
+    "LinearRegression": Case(
+        m.LinearRegression, same_kind(st.tuples(integers, integers)), line, tolerance=1e-9,
+        columns=((TIMES, INTS),),
+    ),
+    "StdError": Case(
+        m.StdError, same_kind(integers, finite), error, tolerance=1e-9, columns=(FLOATS,)
+    ),
+    "Skewness": Case(
+        m.Skewness, same_kind(integers, finite), skewness, tolerance=1e-9, columns=(INTS, FLOATS)
+    ),
+    "Kurtosis": Case(
+        m.Kurtosis, same_kind(integers, finite), kurtosis, tolerance=1e-9, columns=(FLOATS,)
+    ),
+    "Covariance": Case(
+        m.Covariance, same_kind(points), covariance, tolerance=1e-9, columns=((TIMES, INTS),)
+    ),
+    "Correlation": Case(
+        m.Correlation, same_kind(points), correlation, tolerance=1e-9, columns=((TIMES, FLOATS),)
+    ),
+    "Regression": Case(
+        lambda: m.Regression("intercept"), same_kind(points),
+        lambda ps: line([(x, y) for y, x in ps])[1], tolerance=1e-9, columns=((INTS, TIMES),),
+    ),
+    "WeightedMean": Case(
+        m.WeightedMean, same_kind(points), weighted, tolerance=1e-9, columns=((FLOATS, INTS),)
+    ),
+}  # fmt: skip
