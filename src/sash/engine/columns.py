@@ -42,8 +42,8 @@ def answers_as(values: Any, nulls: np.ndarray | None, kind: pa.DataType | None) 
     """Answers as an Arrow array of type `kind`, null where `nulls` says so."""
     if isinstance(values, list):
         known = values if nulls is None else [None if n else v for v, n in zip(values, nulls)]
-        if kind is not None and pa.types.is_decimal(kind):
-            known = [rounded(v, kind.scale) for v in known]
+        if kind is not None and "decimal" in str(kind):
+            known = [rounded(v, kind) for v in known]
         return pa.array([fields(v) for v in known], kind)
     array = array_of(values, nulls)
     if kind is None or array.type == kind:
@@ -95,11 +95,25 @@ def filled(array: pa.Array, empty: np.ndarray, nothing: Any) -> pa.Array:
     return pc.if_else(pa.array(empty), pa.scalar(value, array.type), array)
 
 
-def rounded(value: Any, scale: int) -> Any:
-    """A Decimal with as many places, as Spark rounds: halves away from zero."""
-    if not isinstance(value, Decimal) or value.as_tuple().exponent >= -scale:  # type: ignore[operator]
+def rounded(value: Any, kind: pa.DataType) -> Any:
+    """Decimals with as many places as their type, as Spark rounds: halves away from zero.
+
+    In lists and maps too, where pyarrow neither rounds nor complains.
+
+    >>> rounded([("a", Decimal("0.125"))], pa.map_(pa.string(), pa.decimal128(9, 2)))
+    [('a', Decimal('0.13'))]
+    """
+    if value is None:
+        return None
+    if pa.types.is_map(kind):
+        return [(rounded(k, kind.key_type), rounded(v, kind.item_type)) for k, v in value]
+    if pa.types.is_list(kind):
+        return [rounded(part, kind.value_type) for part in value]
+    if not pa.types.is_decimal(kind) or not isinstance(value, Decimal):
         return value
-    return value.quantize(Decimal(1).scaleb(-scale), ROUND_HALF_UP, EXACT)
+    if value.as_tuple().exponent >= -kind.scale:
+        return value
+    return value.quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP, EXACT)
 
 
 def changes(columns: list[pa.Array]) -> np.ndarray:

@@ -81,7 +81,7 @@ def Skewness(bias: bool = True, *, dtype: Any = None) -> Monoid:
 
     >>> w = Skewness()
     >>> w.lower(w.combine(w.lift(1), w.combine(w.lift(1), w.lift(4))))
-    0.7071067811865475
+    0.7071067811865476
     """
 
     def lower(v: Any) -> Any:
