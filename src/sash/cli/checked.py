@@ -142,9 +142,10 @@ def _check_values(root: Table) -> None:
     left: list[tuple[lines.Path, Any]] = [((), root.data)]
     while left:
         path, value = left.pop()
-        inner = value.items() if isinstance(value, dict) else ()
-        inner = enumerate(value) if isinstance(value, list) else inner
-        left.extend(((*path, key), one) for key, one in inner)
+        if isinstance(value, dict):
+            left.extend(((*path, key), one) for key, one in value.items())
+        if isinstance(value, list):
+            left.extend(((*path, place), one) for place, one in enumerate(value))
         if len(path) > DEEPEST:
             root.wrong(str(path[0]), f"tables are nested more than {DEEPEST} deep")
         if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
