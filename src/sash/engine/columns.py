@@ -55,6 +55,19 @@ def answers_as(values: Any, nulls: np.ndarray | None, kind: pa.DataType | None) 
     return array.cast(kind)
 
 
+def with_empty(
+    values: Any, nulls: Any, empty: np.ndarray | None, kind: pa.DataType | None, nothing: Any
+) -> pa.Array:
+    """Answers as an Arrow array, with `nothing` where a window is empty and nothing was written."""
+    if empty is None:
+        return answers_as(values, nulls, kind)
+    if isinstance(values, list):
+        filling = [nothing if e else v for v, e in zip(values, empty.tolist(), strict=True)]
+        return answers_as(filling, nulls, kind)
+    values[empty] = np.zeros(1, values.dtype)[0]
+    return filled(answers_as(values, nulls, kind), empty, nothing)
+
+
 def array_of(values: np.ndarray, nulls: np.ndarray | None) -> pa.Array:
     """Numbers in Arrow: tuples as structs, vectors as lists; `nulls`: a column a number."""
     names = values.dtype.names

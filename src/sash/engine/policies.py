@@ -1,7 +1,8 @@
-"""Slide policies in tables: windows whose rows are known only as they are combined.
+"""Slide policies: windows whose rows are known only as they are combined.
 
-Each key has an AMTA window of its own, which enforces the policy as a row comes. Rows
-go in one by one, as plain Python, nulls and all.
+Each key's window is an AMTA, which enforces the policy as a row comes: what is to be
+evicted is found by search and leaves in one bulk. Rows of numbers run compiled, a block of
+rows of many keys at a time; a row with a null brings no item, but the policy is asked.
 """
 
 from __future__ import annotations
@@ -10,11 +11,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from sash.engine.columns import answers_as, objects
-from sash.monoids.monoid import Monoid, as_monoid
+from sash.engine.columns import numbers, objects, with_empty
+from sash.engine.inputs import all_known
+from sash.engine.tape import Tape
 from sash.plan.plan import Plan, State
-from sash.swag.amta import AMTA
+from sash.plan.policy import beside
+from sash.plan.types import number_types
+from sash.swag.mta import BEGINS, HELD, MTA, NULL
+from sash.swag.registry import ALGORITHMS
 from sash.windows.frames import Policy
 
 
@@ -33,62 +39,105 @@ class ByPolicy:
     def __init__(self, plan: Plan, state: State) -> None:
         asked, policy = state.asked[0], plan.frames[state.frame].frame
         assert state.monoid is not None
+        assert state.choice is not None
         assert isinstance(policy, Policy)
-        self._monoid, self._policy = beside(state.monoid, policy)
+        kinds = [plan.schema.field(name).type for name in state.columns or (plan.query.time,)]
+        kept, decide = beside(state.monoid, policy, kinds if state.typed else None)
+        algorithm: Any = ALGORITHMS[state.choice.algorithm]
+        self._window: MTA = algorithm(kept, decide, compiled=None if state.typed else False)
+        self._items = Items(kinds) if state.typed else ObjectItems()
+        self._flags = Tape(np.int64)
         self._result = asked.result([plan.schema.field(name).type for name in asked.columns])
-        self._items: list[Any] = []
-        self._held: list[bool] = []
-        self._enforced = True
-        self._window = self._new_window()
+        self._nothing = state.nothing[0]
+        self._known = Tape(np.int64)  # the row of each item
+        self._rows = 0
         self.first = np.zeros(0, np.int64)  # the first row of each window of the last answer
 
-    def _new_window(self) -> Any:
-        decide = self._policy
-        policy = lambda total, old: self._enforced and decide(total, old)  # noqa: E731
-        return AMTA(self._monoid, policy=policy, compiled=False)
-
     def take(self, columns: list[pa.Array]) -> None:
-        values = [objects(column) for column in columns]
-        self._items += values[0] if len(values) == 1 else list(zip(*values, strict=True))
+        valid = self._items.take(columns)
+        self._flags.add(np.where(valid, 0, NULL))
+        self._known.add(self._rows + np.flatnonzero(valid))
+        self._rows += len(valid)
 
     def hold(self, held: np.ndarray) -> None:
         """Which of the rows taken last make up the window as a stream left it: they stay."""
-        self._held += held.tolist()
+        if held.any():
+            self._flags.values[-len(held) :] |= held * HELD
 
     def answer(self, run: Run) -> list[pa.Array]:
-        n = run.end - run.begin
-        begins, answers, first = set(run.keys.tolist()), [], []
-        rows = zip(range(run.begin, run.end), self._items[:n], self._held[:n], strict=True)
-        for row, item, held in rows:
-            if row in begins:
-                self._window = self._new_window()
-            self._enforced = not held
-            self._window.insert(item)
-            answers.append(self._window.query())
-            first.append(row + 1 - len(self._window))
-        del self._items[:n], self._held[:n]
-        self.first = np.array(first, np.int64)
-        return [answers_as(answers, None, self._result)]
+        flags = self._flags.values[: run.end - run.begin].copy()
+        begins = run.keys[(run.keys >= run.begin) & (run.keys < run.end)]
+        flags[begins - run.begin] |= BEGINS
+        known = flags & NULL == 0
+        items = int(known.sum())
+        values, nulls, sizes = self._window.obey(self._items.next(items), flags)
+        self.first = self._first_rows(np.cumsum(known) - items, sizes, run)
+        self._flags.forget(run.end)
+        empty = None if sizes.all() else sizes == 0
+        return [with_empty(values, nulls, empty, self._result, self._nothing)]
+
+    def _first_rows(self, items: np.ndarray, sizes: np.ndarray, run: Run) -> np.ndarray:
+        """The row of the oldest item in each window; the next row where it has none.
+
+        `items`: how many are in up to each row, less how many are in up to the last one.
+        """
+        known, first = self._known, np.arange(run.begin, run.end) + 1
+        begins = known.base + len(known) - self._items.left + items - sizes
+        some = np.flatnonzero(sizes)
+        first[some] = known.values[begins[some] - known.base]
+        known.forget(int(begins[-1]))
+        return first
 
     def forget(self, row: int) -> None:
         """The window forgets by itself."""
 
 
-def beside(monoid: Monoid, policy: Policy) -> tuple[Monoid, Any]:
-    """What is kept, and the policy over it: of the aggregation, or of a monoid beside it."""
-    if policy.of is None:
-        return monoid, policy.function
-    judge, decide = as_monoid(policy.of), policy.function
+class Items:
+    """The rows in which no column is null, as numbers."""
 
-    def lift(x: Any) -> Any:
-        return (judge.lift(x), monoid.lift(x))
+    def __init__(self, kinds: list[pa.DataType]) -> None:
+        dtypes = number_types(kinds)
+        assert dtypes is not None
+        self._tapes = [Tape(dtype) for dtype in dtypes]
 
-    def combine(a: Any, b: Any) -> Any:
-        return (judge.combine(a[0], b[0]), monoid.combine(a[1], b[1]))
+    @property
+    def left(self) -> int:
+        """How many items were taken but not asked for."""
+        return len(self._tapes[0])
 
-    def lower(v: Any) -> Any:
-        return monoid.lower(v[1])
+    def take(self, columns: list[pa.Array]) -> np.ndarray:
+        """Take a batch's rows; which of them are items."""
+        columns = all_known(columns)
+        for tape, column in zip(self._tapes, columns, strict=True):
+            tape.add(numbers(column.drop_null() if column.null_count else column))
+        return np.asarray(pc.is_valid(columns[0]))
 
-    identity = (judge.identity, monoid.identity)
-    both = Monoid(f"{judge.name} and {monoid.name}", identity, lift, combine, lower, dtype=object)
-    return both, lambda total, old: decide(total[0], old[0])
+    def next(self, n: int) -> Any:
+        """The next n items."""
+        arrays = tuple(t.values[:n] if n else t.blank for t in self._tapes)
+        for tape in self._tapes:
+            tape.forget(tape.base + n)
+        return arrays[0] if len(arrays) == 1 else arrays
+
+
+class ObjectItems:
+    """All rows as Python objects, nulls and all; tuples of several columns."""
+
+    def __init__(self) -> None:
+        self._values: list[Any] = []
+
+    @property
+    def left(self) -> int:
+        """How many items were taken but not asked for."""
+        return len(self._values)
+
+    def take(self, columns: list[pa.Array]) -> np.ndarray:
+        """Take a batch's rows; all of them are items."""
+        values = [objects(column) for column in columns]
+        self._values += values[0] if len(values) == 1 else list(zip(*values, strict=True))
+        return np.ones(len(columns[0]), np.bool_)
+
+    def next(self, n: int) -> list[Any]:
+        """The next n items."""
+        items, self._values = self._values[:n], self._values[n:]
+        return items

@@ -15,14 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from sash.engine.bounds import Bounds
-from sash.engine.columns import EXACT, answers_as, filled
+from sash.engine.columns import EXACT, with_empty
 from sash.engine.inputs import Inputs, ObjectInputs, SharedInputs
 from sash.engine.multiset import Distinct, Percentile
 from sash.engine.policies import ByPolicy
 from sash.engine.ranks import Ranks
 from sash.plan.plan import Plan, State
 from sash.swag.registry import ALGORITHMS
-from sash.swag.window import InOrder
 
 
 class Worker(Protocol):
@@ -129,9 +128,7 @@ class Combiner:
         assert state.monoid is not None
         assert state.choice is not None
         kinds = kinds or [plan.schema.field(name).type for name in state.columns]
-        window = ALGORITHMS[state.choice.algorithm](state.monoid)
-        assert isinstance(window, InOrder)
-        self._window = window
+        self._window = ALGORITHMS[state.choice.algorithm](state.monoid)
         self._inputs: Inputs | ObjectInputs = (Inputs if state.typed else ObjectInputs)(kinds)
         self._shares = False  # whether others read the inputs too, and someone else fills them
         self._typed, self._nothing = state.typed, state.nothing
@@ -177,14 +174,8 @@ class Combiner:
             return window.follow(inputs.values, inputs.base, *known[:3])
 
     def _as_arrow(self, values: Any, nulls: Any, known: Bounds, i: int) -> pa.Array:
-        if known.shortest > 0:
-            return answers_as(values, nulls, self._results[i])
-        empty, nothing = known.hi <= known.lo, self._nothing[i]
-        if isinstance(values, list):
-            filling = [nothing if e else v for v, e in zip(values, empty.tolist(), strict=True)]
-            return answers_as(filling, nulls, self._results[i])
-        values[empty] = np.zeros(1, values.dtype)[0]  # nothing was written there
-        return filled(answers_as(values, nulls, self._results[i]), empty, nothing)
+        empty = None if known.shortest > 0 else known.hi <= known.lo
+        return with_empty(values, nulls, empty, self._results[i], self._nothing[i])
 
     def _room(self, dtype: np.dtype, n: int) -> np.ndarray:
         """An array for answers, out of one that is made for all of a batch: that is cheaper."""

@@ -190,8 +190,9 @@ def _taken(need: Need, algorithm: str) -> Choice:
     if algorithm not in ALGORITHMS:
         raise ValueError(f"algorithm must be one of {', '.join(ALGORITHMS)}, not {algorithm!r}")
     rules = [rule for rule in PREFERENCE if rule.algorithm == algorithm]
-    cannot = rules[0].cannot(need) if rules else _one_range(need)
+    searches = _searches if algorithm == "LogMTA" else _one_range
+    cannot = rules[0].cannot(need) if rules else searches(need)
     if cannot:
-        raise ValueError(f"algorithm={algorithm!r} can not do this: {cannot}")
+        raise ValueError(f"algorithm={algorithm!r} cannot do this: {cannot}")
     cost = rules[0].cost(need) if rules else Cost(need.log, need.log)
     return Choice(algorithm, "it was asked for", cost)

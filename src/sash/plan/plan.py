@@ -21,6 +21,7 @@ from sash.monoids.extremes import ArgMax, ArgMin
 from sash.monoids.monoid import Monoid
 from sash.plan.choose import Choice, Latency, Need, choose
 from sash.plan.definition import Aggregation, Query
+from sash.plan.policy import obeys_typed
 from sash.plan.reach import Reach, reach_of_frame
 from sash.plan.sharing import share
 from sash.plan.types import number_types, unit_of
@@ -148,7 +149,10 @@ def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> P
     place: dict[str, tuple[int, int]] = {}
     for (frame, columns, kind, _), outs in groups.items():
         asked, members = _distinct([query.aggregations[out] for out in outs])
-        state = _state(len(states), frames[frame], kind, columns, asked, schema, options)
+        try:
+            state = _state(len(states), frames[frame], kind, columns, asked, schema, options)
+        except ValueError as problem:
+            raise ValueError(f"{', '.join(outs)}: {problem}") from None
         states.append(state)
         place |= {out: (state.number, k) for out, k in zip(outs, members, strict=True)}
     outputs = tuple(
@@ -231,7 +235,8 @@ def _state(
     if kind == "policy":
         monoid = asked[0].combined()
         choice = choose(Need(monoid, policy=True), options.algorithm)
-        return replace(state, monoid=monoid, kept=(monoid.name,), choice=choice)
+        typed = obeys_typed(asked[0], schema)
+        return replace(state, monoid=monoid, kept=(monoid.name,), choice=choice, typed=typed)
     return state
 
 

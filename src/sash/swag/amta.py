@@ -193,7 +193,11 @@ def bulk(q: Any, at: At, k: int) -> At:
 
 def enforced(q: Any, at: At, v: Partial) -> At:
     """Insert, then evict what the policy says."""
-    at = insert(q, at, v)
+    return enforce(q, insert(q, at, v))
+
+
+def enforce(q: Any, at: At) -> At:
+    """Evict what the policy says."""
     k = search(q, at)
     return at if k == 0 else bulk(q, at, k)
 
@@ -244,6 +248,7 @@ class AMTA(MTA):
     steps = (start, insert, evict, query, size)
     bulk = bulk
     enforced = enforced
+    enforce = enforce
     paged = Paged
     final = staticmethod(final)
 

@@ -68,6 +68,12 @@ class Heap(Arena):
         elif self.rows >= 4 * rows:
             self._cut(rows)
 
+    def reserve_ring(self, at: Any, most: int) -> None:
+        """Make room for `most` items."""
+        rows = max(at.capacity, 1 << max(0, most - 1).bit_length())
+        if rows > self.rows:
+            self.enlarge(rows)
+
     def set_work(self, leaves: np.ndarray) -> int:
         """Let W hold these leaves, which are sorted; how many pairs it has now."""
         lo = leaves[np.diff(leaves, prepend=-1) != 1]

@@ -147,7 +147,11 @@ def edges(q: Any, at: At) -> At:
 
 def enforced(q: Any, at: At, v: Partial) -> At:
     """Insert, then evict what the policy says."""
-    at = insert(q, at, v)
+    return enforce(q, insert(q, at, v))
+
+
+def enforce(q: Any, at: At) -> At:
+    """Evict what the policy says."""
     k = search(q, at)
     return at if k == 0 else bulk(q, at, k)
 
@@ -190,6 +194,7 @@ class LogMTA(MTA):
     steps = (start, insert, evict, query, size)
     bulk = bulk
     enforced = enforced
+    enforce = enforce
     paged = Paged
     edits = True
     final = staticmethod(final)

@@ -17,14 +17,31 @@ from typing import Any, ClassVar
 import numpy as np
 
 from sash.kernel import paged, segments, words
-from sash.kernel.words import LIFTED, Partial, combine, get, hold
+from sash.kernel.answers import Answers
+from sash.kernel.words import (
+    ANSWER,
+    LIFTED,
+    Partial,
+    attach,
+    combine,
+    get,
+    give,
+    hold,
+    item,
+    lift,
+    lower,
+    numbers,
+    query,
+    size,
+    start,
+)
 from sash.monoids.fingerprint import fingerprint
 from sash.monoids.monoid import Monoid
 from sash.stores import Store
 from sash.swag.kept import Kept
 from sash.swag.lasting import Lasting
 from sash.swag.snapshot import SnapshotError
-from sash.swag.window import WORTH_COMPILING, is_numeric
+from sash.swag.window import WORTH_COMPILING, addresses, is_numeric, items
 
 FOREVER = 1 << 62
 PIECE = 1 << 14
@@ -55,6 +72,42 @@ def older(q: Any, is_first: bool, old: Partial, v: Partial) -> Partial:
     if is_first:
         return hold(q, LIFTED, v)
     return hold(q, LIFTED, combine(old, v))
+
+
+def append(q: Any, at: Any, v: Partial) -> Any:
+    """The algorithm's own insert, without its policy."""
+    raise NotImplementedError
+
+
+def enforce(q: Any, at: Any) -> Any:
+    """The algorithm's own: evict what the policy says."""
+    raise NotImplementedError
+
+
+BEGINS, HELD, NULL = 1, 2, 4
+"""What a row can be: a key's first, one that stays whatever the policy says, without an item."""
+
+
+def obey(memory: Any, at: Any, xs: Any, n: int, flags: Any, sizes: Any, out: Any) -> Any:
+    """For each of n rows what the policy leaves after it; `sizes` gets how many items that are.
+
+    Items are those of the rows that are not null. A window without items has no answer.
+    """
+    q = attach(memory)
+    flag, left = numbers(flags), numbers(sizes)
+    k = 0
+    for i in range(n):
+        if flag[i] & BEGINS:
+            at = start(q)
+        if flag[i] & NULL == 0:
+            at = append(q, at, lift(q, item(xs, k)))
+            k += 1
+        if flag[i] & HELD == 0:
+            at = enforce(q, at)
+        left[i] = size(at)
+        if left[i] > 0:
+            give(out, i, lower(hold(q, ANSWER, query(q, at))))
+    return at
 
 
 class MTA(Lasting):
@@ -95,6 +148,7 @@ class MTA(Lasting):
     scratch = 1
     bulk: ClassVar[Callable[..., Any]]  # bulk(q, at, k): evict k items
     enforced: ClassVar[Callable[..., Any]]  # insert(q, at, v), and enforce the policy
+    enforce: ClassVar[Callable[..., Any]]  # enforce(q, at): evict what the policy says
 
     def __init__(
         self,
@@ -123,7 +177,12 @@ class MTA(Lasting):
         super()._adopt(monoid, inputs)
         more: dict[Any, Any] = {}
         if self.policy is not None:
-            more = {words.policy: as_function(self.policy), words.insert: type(self).enforced}
+            more = {
+                words.policy: as_function(self.policy),
+                words.insert: type(self).enforced,
+                append: type(self).steps[1],
+                enforce: type(self).enforce,
+            }
         self._bind(monoid, more, {cell: segments.cell, recent: segments.recent})
         self._bulk = self._plain(type(self).bulk)
 
@@ -202,6 +261,31 @@ class MTA(Lasting):
             self._in_pieces(xs, slide)
         found = joined(answers, out)
         return found.tolist() if isinstance(xs, list) and isinstance(found, np.ndarray) else found
+
+    def obey(self, xs: Any, flags: np.ndarray) -> tuple[Any, Any, np.ndarray]:
+        """What the policy leaves after each row, over rows of many keys, one after the other.
+
+        `flags`, a row each: BEGINS where a key begins, HELD where the policy is not asked, NULL
+        where there is no item; `xs` has the items of the others. Gives the answers and which
+        numbers of them are null, as `follow` does, and how many items each is of.
+        """
+        columns = None if isinstance(xs, list) else self._columns(xs)
+        n, sizes = len(flags), np.zeros(len(flags), np.int64)
+        self._room.reserve_ring(self._at, len(self) + n + 1)
+        kernel = self._kernel(obey, columns)
+        if kernel is None or columns is None:
+            answers: list[Any] = [None] * n
+            run = self._plain(obey)
+            with self._whole():
+                self._at = run(self._q, self._at, items(xs), n, flags.tolist(), sizes, answers)
+            found: tuple[Any, Any, np.ndarray] = (answers, None, sizes)
+        else:
+            out = Answers(kernel.answer, n)
+            where = flags.ctypes.data, sizes.ctypes.data
+            self._run(kernel, addresses(columns), n, *where, out.address)
+            found = (*out.arrays(), sizes)
+        self._room.release(self._at)
+        return found
 
     def _make_room_to_slide(self, n: int, most: int) -> None:
         if self._kept is not None:

@@ -45,6 +45,30 @@ class Window(ABC):
         """The answer over the whole window; an empty one lowers the identity."""
 
     @abstractmethod
+    def follow(
+        self,
+        xs: Any,
+        base: int,
+        lo: np.ndarray,
+        hi: np.ndarray,
+        longest: int,
+        room: Callable[[np.dtype, int], np.ndarray] = lambda dtype, n: np.empty(n, dtype),
+    ) -> tuple[Any, Any]:
+        """The answers over windows of rows lo[i] to hi[i] - 1, both growing, and which numbers
+        of them are null: a column for each number of an answer, or None.
+
+        Rows are numbered through all calls; xs[0] is the item of row `base`, and xs has
+        every row that no call has reached yet. A window has at most `longest` rows; one
+        without rows is left without an answer, and not counted as null. `room` gives an
+        array for answers.
+        """
+
+    @property
+    @abstractmethod
+    def reached(self) -> int:
+        """The row after the last that `follow` has inserted."""
+
+    @abstractmethod
     def check(self) -> None:
         """Raise AssertionError, with the state, if an invariant is broken."""
 
@@ -191,15 +215,6 @@ class InOrder(Window):
         longest: int,
         room: Callable[[np.dtype, int], np.ndarray] = lambda dtype, n: np.empty(n, dtype),
     ) -> tuple[Any, Any]:
-        """The answers over windows of rows lo[i] to hi[i] - 1, both growing, and which numbers
-        of them are null: a column for each number of an answer, or None.
-
-        Rows are numbered through all calls; xs[0] is the item of row `base`, and xs has
-        every row that no call has reached yet. A window has at most `longest` rows; one
-        without rows is left without an answer, and not counted as null. `room` gives an
-        array for answers. A queue's algorithm only. Amortized O(1) combines a row and a
-        window.
-        """
         columns = None if isinstance(xs, list) else self._columns(xs)
         n = len(lo)
         self._room.reserve_ring(self._at, max(longest, len(self)) + 1)
@@ -210,7 +225,7 @@ class InOrder(Window):
             bounds = lo.tolist(), hi.tolist()
             with self._whole():
                 self._at, self._shift = run(
-                    self._q, self._at, self._shift, xs, base, n, *bounds, answers
+                    self._q, self._at, self._shift, items(xs), base, n, *bounds, answers
                 )
             return answers, None
         assert kernel.answer is not None
@@ -224,13 +239,7 @@ class InOrder(Window):
         return out.arrays()
 
     @property
-    def is_typed(self) -> bool:
-        """Whether the state is made of numbers, so that batches of numbers run compiled."""
-        return self._layout is not None
-
-    @property
     def reached(self) -> int:
-        """The row after the last that `follow` has inserted."""
         return int(self._at.e) + self._shift
 
     def _make_room_to_slide(self, n: int, most: int) -> None:
@@ -343,6 +352,11 @@ def rows(xs: Any) -> Iterable[Any]:
     if isinstance(xs, tuple) and xs and isinstance(xs[0], np.ndarray):
         return zip(*(x.tolist() for x in xs), strict=True)
     return xs.tolist() if isinstance(xs, np.ndarray) else xs
+
+
+def items(xs: Any) -> list[Any]:
+    """The items of `xs` by number, as plain Python values."""
+    return xs if isinstance(xs, list) else list(rows(xs))
 
 
 def addresses(columns: Sequence[np.ndarray]) -> tuple[int, ...]:

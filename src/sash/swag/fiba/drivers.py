@@ -143,6 +143,30 @@ def slide_bulk(room: Any, xs: Any, n: int, limit: int, out: Any, t: int) -> int:
     return DONE
 
 
+def follow_bulk(
+    room: Any, xs: Any, base: int, done: int, n: int, lo: Any, hi: Any, out: Any
+) -> int:
+    """For each of n windows, rows lo to hi - 1, both growing: the answer over its items.
+
+    A row's time is its number; item `base` is xs[0]; rows before `done` were inserted. Rows
+    that leave are one bulk eviction. A window without rows is left as it is. Gives the row
+    after the last that was inserted.
+    """
+    q = attach(numbers(room))
+    begins, ends = numbers(lo), numbers(hi)
+    for i in range(n):
+        begin, end = begins[i], ends[i]
+        if begin < end:
+            bulk_evict(q, begin - 1)
+            done = max(done, begin)
+            while done < end:
+                append(q, done, lift(q, item(xs, done - base)))
+                done += 1
+            ready(q)
+            give(out, i, lower(query(q)))
+    return done
+
+
 def query_ranges(room: Any, los: Any, his: Any, n: int, out: Any) -> int:
     """Answer for n ranges of times."""
     q = attach(numbers(room))

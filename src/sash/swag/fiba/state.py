@@ -37,6 +37,7 @@ class TreeState(Window):
         self._steps = steps_of(monoid, self._layout)
         self._checked = self._layout is None
         self._work = 0.0
+        self._reached = 0  # the row after the last that `follow` has inserted
         self._clock = times.INT
         self._new_room(object_times=False)
 

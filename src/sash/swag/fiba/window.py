@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from sash.swag.fiba.tree import (
     oldest,
     youngest,
 )
-from sash.swag.window import rows
+from sash.swag.window import items, rows
 
 INTEGERS = (int, np.int64)
 
@@ -178,6 +179,42 @@ class FiBA(Bulks):
             yield times.time_of(clock, q.time[cell]), q.val[cell]
             if changes != self._changes:
                 raise RuntimeError("the window was changed while it was iterated over")
+
+    def follow(
+        self,
+        xs: Any,
+        base: int,
+        lo: np.ndarray,
+        hi: np.ndarray,
+        longest: int,
+        room: Callable[[np.dtype, int], np.ndarray] = lambda dtype, n: np.empty(n, dtype),
+    ) -> tuple[Any, Any]:
+        columns = None if isinstance(xs, list) else self._columns(xs)
+        n, inserted = len(lo), max(0, int(hi.max(initial=0)) - self._reached)
+        self._admit(times.INT, ())
+        self._changes += 1
+        kernel = self._kernel(drivers.follow_bulk, columns, math.inf)
+        careful = kernel is None or self._steps.careful
+        self._make_room_to_slide(inserted, longest + 1, careful)
+        if kernel is None or columns is None:
+            answers: list[Any] = [None] * n
+            step = self._steps.bind(drivers.follow_bulk)
+            bounds = lo.tolist(), hi.tolist()
+            where = base, self._reached, n
+            self._reached = self._atomically(step, items(xs), *where, *bounds, answers)
+            return answers, None
+        assert kernel.answer is not None
+        out = Answers(kernel.answer, n, room(kernel.answer.layout.array_dtype, n))
+        addresses = tuple(map(address, columns))
+        bounds_at = lo.ctypes.data, hi.ctypes.data
+        self._reached = self._run(
+            kernel, addresses, base, self._reached, n, *bounds_at, out.address
+        )
+        return out.arrays()
+
+    @property
+    def reached(self) -> int:
+        return self._reached
 
     def slide(self, xs: Any, size: int, out: np.ndarray | None = None) -> Any:
         """Insert each of `xs` in turn; after each, the answer over the last `size` entries.
