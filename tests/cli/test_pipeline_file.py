@@ -43,6 +43,29 @@ WRONG = [
     (("[spark]", "[sparc]"), 23, ["sparc: no such key", "did you mean spark?"]),
     (('time = "ts"', "time = ts"), 1, ["not TOML: Invalid value"]),
     (('keys = ["user"]', 'time = "x"'), 2, ["not TOML: Cannot overwrite a value"]),
+    # numbers that are too large
+    (("{ rows = 50 }", "{ rows = 9223372036854775808 }"), 16, ["fifty.over.rows: a whole number"]),
+    (("{ rows = 50 }", "{ rows_between = [-1, 0x1ffffffffffffffff] }"), 16, ["must fit in 64"]),
+    (('partitions" = 2', f'partitions" = -{"9" * 30}'), 25, ["must fit in 64 bits, not -999"]),
+    (("{ rows = 50 }", f"{{ rows = {'9' * 5000} }}"), 16, ["a number has more than 1,000 digits"]),
+    (('"24 hours"', f'"{"9" * 5000} hours"'), 10, ["a number has more than 1,000 digits"]),
+    (('"24 hours"', '"106752 days"'), 10, ["windows.day: is longer than 106751 days (292 years)"]),
+    (("{ rows = 50 }", '{ session = "1e9999 s" }'), 16, ["fifty.over", "unknown unit 'e'"]),
+    (('"1 hour"', f'"{"9" * 30} hours"'), 3, ["watermark: is longer than 106751 days"]),
+    (
+        ('"parquet"\npath = "rows.parquet"', '"rate"\nrows = 1000000000001'),
+        7,
+        ["from 1 to 1000000"],
+    ),
+    (("[spark]", "[stream]\nfiles_per_batch = 2147483648\n[spark]"), 24, ["from 1 to 2147483647"]),
+    # brackets and keys that are nested too deep
+    (('time = "ts"', f"time = {'[' * 5000}{']' * 5000}"), 1, ["brackets are nested more than 64"]),
+    (('time = "ts"', f"time = {'[' * 5000}"), 1, ["brackets are nested more than 64"]),
+    (('time = "ts"', f"time = {'{a=' * 5000}1{'}' * 5000}"), 1, ["brackets are nested more than"]),
+    (('["user"]', f"[\n{'[' * 65}1{']' * 65}\n]"), 3, ["brackets are nested more than 64"]),
+    (("[windows]", f"[{'a.' * 5000}a]\n[windows]"), 9, ["a: tables are nested more than 64 deep"]),
+    (("[windows]", f"[columns]\n{'a.' * 900}a = 1\n[windows]"), 9, ["columns: tables are nested"]),
+    (('"local[2]"', f"{{ {'a.' * 900}a = 1 }}"), 23, ["spark: tables are nested more than 64"]),
 ]
 
 
@@ -58,6 +81,7 @@ def test_what_is_wrong_is_said_in_a_line(
     assert "\n" not in message
     for part in said:
         assert part in message
+    assert len(message) < 1000
     assert end.value.status == 2
 
 

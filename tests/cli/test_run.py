@@ -1,10 +1,7 @@
 """`sash run` in a batch: answers are the library's, and every bad end is clear and clean."""
 
 import json
-import os
-import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -201,24 +198,3 @@ def test_the_commands_as_a_person_runs_them(command: list[str], home: Path) -> N
     else:
         assert done.stdout.startswith(f"300 rows to {home}/out in ")
         assert "fifty, user 0" in (home / "page.html").read_text()
-
-
-@pytest.mark.slow
-def test_interrupted(home: Path) -> None:
-    """Ctrl-C while answers are computed: status 130, and nothing where they would be."""
-    slow = "import time\n\n\ndef slow(x):\n    time.sleep(0.2)\n    return x, x\n\n\n"
-    text = (home / "own_monoids.py").read_text().replace("both, wider", "slow, wider")
-    (home / "own_monoids.py").write_text(slow + text)
-    process = subprocess.Popen(
-        [*SASH, "run", "good.toml"], cwd=home, stderr=subprocess.PIPE, text=True
-    )
-    until = time.monotonic() + 100
-    while time.monotonic() < until and not list(home.glob(".out.sash/new/_temporary")):
-        time.sleep(0.2)
-        assert process.poll() is None, process.stderr and process.stderr.read()
-    os.kill(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert said.rstrip().splitlines()[-1] == "sash: interrupted; nothing half-written is left"
-    assert not (home / "out").exists()
-    assert not list(home.glob(".out*"))

@@ -18,6 +18,7 @@ from sash.cli.checked import Table
 from sash.cli.errors import known
 from sash.plan.definition import Aggregation
 from sash.windows import Frame, as_frame
+from sash.windows.duration import Duration
 
 COLUMNS = ("column", "measure", "argument", "weight", "x", "y")
 """How functions call their columns; their other parameters are keys in the file."""
@@ -128,7 +129,7 @@ def _module(table: Table, name: str, home: Path) -> Any:
             table.wrong("function", f"no module {name!r} in {home} or among the installed ones")
         table.wrong("function", f"module {name}: {problem}")
     except Exception as problem:  # the user's own code ran
-        table.wrong("function", f"module {name} can not be imported: {problem!r}")
+        table.wrong("function", f"module {name} cannot be imported: {problem!r}")
 
 
 def _beside(name: str, file: Path) -> Any:
@@ -146,11 +147,21 @@ def frame(table: Table, key: str, named: Mapping[str, Frame]) -> Frame:
     given = table.get(key, (str, dict))
     try:
         if isinstance(given, str):
-            return named[given] if given in named else as_frame(given)
-        return _frame(table.table(key))
+            found = named[given] if given in named else as_frame(given)
+        else:
+            found = _frame(table.table(key))
+        for part in vars(found).values():
+            check_length(part)
+        return found
     except (TypeError, ValueError) as problem:
         names = f"; {known(named, given)}" if named and isinstance(given, str) else ""
         table.wrong(key, f"{problem}{names}")
+
+
+def check_length(span: object) -> None:
+    """Raise ValueError for a duration longer than time stamps in nanoseconds can be apart."""
+    if isinstance(span, Duration) and abs(span.ns) >> 63:
+        raise ValueError("is longer than 106751 days (292 years), the longest that is taken")
 
 
 def _frame(table: Table) -> Frame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -9,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from sash.cli import lines
-from sash.cli.errors import WRONG_INPUT, EndError, known
+from sash.cli.errors import WRONG_INPUT, EndError, known, short
 
 NAMES = {str: "a string", bool: "true or false", int: "a whole number", list: "a list",
          dict: "a table", float: "a number"}  # fmt: skip
@@ -52,7 +53,7 @@ class Table:
         kinds = kind if isinstance(kind, tuple) else (kind,)
         if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
             takes = " or ".join(NAMES[k] for k in kinds)
-            self.wrong(key, f"takes {takes}, not {value!r}")
+            self.wrong(key, f"takes {takes}, not {short(value)}")
         return value
 
     def text(self, key: str, default: Any = MISSING) -> Any:
@@ -67,7 +68,7 @@ class Table:
         value = self.get(key, str, default)
         names = list(names)
         if value not in names:
-            self.wrong(key, f"no {key} {value!r}; {known(names, value)}")
+            self.wrong(key, f"no {key} {short(value)}; {known(names, value)}")
         return str(value)
 
     def texts(self, key: str, default: Any = MISSING) -> list[str]:
@@ -76,7 +77,7 @@ class Table:
         value = [value] if isinstance(value, str) else list(value)
         for one in value:
             if not isinstance(one, str):
-                self.wrong(key, f"takes strings, not {one!r}")
+                self.wrong(key, f"takes strings, not {short(one)}")
         return value
 
     def table(self, key: str, default: Any = MISSING) -> Table:
@@ -96,6 +97,12 @@ class Table:
                 self.wrong(key, f"no such key; {known(sorted(self.asked), key)}")
 
 
+DEEPEST = 64
+"""Brackets within brackets; a pipeline needs 4, and parsers recurse."""
+LONG = re.compile(r"\d[\d_]{1000}")
+"""Python reads no whole number of more than 4,300 digits: its time is quadratic in their count."""
+
+
 def read(path: Path) -> Table:
     """The file as a table; ends where it is not there, or is not TOML."""
     try:
@@ -103,14 +110,44 @@ def read(path: Path) -> Table:
     except FileNotFoundError:
         raise EndError(f"{path}: there is no such file", WRONG_INPUT) from None
     except (OSError, UnicodeDecodeError) as problem:
-        raise EndError(f"{path}: can not be read: {problem}", WRONG_INPUT) from None
+        raise EndError(f"{path}: cannot be read: {problem}", WRONG_INPUT) from None
+    _check_text(path, text)
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         message = str(problem)
         at = message.rpartition("(at line ")[2].partition(",")[0]
-        line = at if at.isdecimal() else str(text.count("\n") + 1)
+        line = int(at) if at.isdecimal() else text.count("\n") + 1
         raise EndError(
             f"{path}:{line}: not TOML: {message.partition(' (at ')[0]}", WRONG_INPUT
         ) from None
-    return Table(str(path), data, lines.lines_of(text))
+    root = Table(str(path), data, lines.lines_of(text))
+    _check_values(root)
+    return root
+
+
+def _check_text(path: Path, text: str) -> None:
+    """End at what parsers of TOML and of numbers fail on with errors of their own."""
+    deep = lines.deeper_than(DEEPEST, text)
+    if deep is not None:
+        raise EndError(f"{path}:{deep}: brackets are nested more than {DEEPEST} deep", WRONG_INPUT)
+    number = LONG.search(text)
+    if number is not None:
+        line = text.count("\n", 0, number.start()) + 1
+        raise EndError(f"{path}:{line}: a number has more than 1,000 digits", WRONG_INPUT)
+
+
+def _check_values(root: Table) -> None:
+    """End at numbers of more than 64 bits, as TOML demands, and at keys with too many dots."""
+    left: list[tuple[lines.Path, Any]] = [((), root.data)]
+    while left:
+        path, value = left.pop()
+        if isinstance(value, dict):
+            left.extend(((*path, key), one) for key, one in value.items())
+        if isinstance(value, list):
+            left.extend(((*path, place), one) for place, one in enumerate(value))
+        if len(path) > DEEPEST:
+            root.wrong(str(path[0]), f"tables are nested more than {DEEPEST} deep")
+        if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
+            table = Table(root.file, {}, root.places, path)
+            table.wrong(None, f"a whole number must fit in 64 bits, not {short(value)}")

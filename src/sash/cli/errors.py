@@ -30,6 +30,16 @@ def known(names: Iterable[str], wrong: str = "") -> str:
     return f"known are {', '.join(names)}" + (f"; did you mean {near[0]}?" if near else "")
 
 
+def short(value: object, most: int = 80) -> str:
+    """A value as a message shows it.
+
+    >>> short("x" * 100, 10)
+    "'xxxxxxxx…"
+    """
+    text = repr(value)
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 CORRUPT = re.compile(
     r"MALFORMED_RECORD_IN_PARSING|FAILED_READ_FILE|CANNOT_PARSE|CANNOT_READ_FILE|is not a Parquet"
 )

@@ -31,6 +31,23 @@ def lines_of(text: str) -> dict[Path, int]:
     return scanner.found
 
 
+MARKS = re.compile(rf"{STRING.pattern}|#[^\n]*|[\[{{]|[\]}}]", re.DOTALL)
+
+
+def deeper_than(depth: int, text: str) -> int | None:
+    """The line where brackets are nested deeper than that; the text may be anything.
+
+    >>> deeper_than(1, 'a = "[["\\nb = [[1]]')
+    2
+    """
+    open_ = 0
+    for mark in MARKS.finditer(text):
+        open_ += {"[": 1, "{": 1, "]": -1, "}": -1}.get(mark.group(), 0)
+        if open_ > depth:
+            return text.count("\n", 0, mark.start()) + 1
+    return None
+
+
 class _Scanner:
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0

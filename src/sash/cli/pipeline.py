@@ -25,9 +25,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from sash.cli.aggregations import aggregations, frames
+from sash.cli.aggregations import aggregations, check_length, frames
 from sash.cli.checked import Table, read
-from sash.cli.errors import known
+from sash.cli.errors import known, short
 from sash.plan.definition import Aggregation
 from sash.windows.duration import Duration
 
@@ -127,6 +127,7 @@ def _duration(table: Table, key: str) -> str | None:
     if text is not None:
         try:
             length = Duration.of(text, key)
+            check_length(length)
         except (TypeError, ValueError) as problem:
             table.wrong(key, str(problem))
         if length.ns <= 0:
@@ -144,7 +145,7 @@ def _source(root: Table, home: Path) -> Source:
         options["start"] = table.choice("start", ("earliest", "latest"), "earliest")
     if format == "rate":
         options["rows_per_second"] = _count(table, "rows_per_second") or 1000
-        options["rows"] = _count(table, "rows") or 100_000
+        options["rows"] = _count(table, "rows", 10**12) or 100_000
     columns = root.table("columns", {})
     source = Source(
         table=table,
@@ -187,10 +188,10 @@ def _stream(root: Table, home: Path) -> Stream:
     return stream
 
 
-def _count(table: Table, key: str) -> int | None:
+def _count(table: Table, key: str, most: int = (1 << 31) - 1) -> int | None:
     value = table.get(key, int, None)
-    if value is not None and value < 1:
-        table.wrong(key, f"must be at least 1, not {value}")
+    if value is not None and not 1 <= value <= most:
+        table.wrong(key, f"must be from 1 to {most}, not {value}")
     return None if value is None else int(value)
 
 
@@ -212,7 +213,7 @@ def _settings(table: Table, key: str) -> dict[str, Setting]:
     found: dict[str, Setting] = {}
     for name, value in _flat(given.data):
         if not isinstance(value, str | int | float | bool):
-            given.wrong(name.partition(".")[0], f"takes a plain value, not {value!r}")
+            given.wrong(name.partition(".")[0], f"takes a plain value, not {short(value)}")
         found[name] = value
     return found
 

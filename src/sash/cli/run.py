@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
+import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -53,7 +55,19 @@ def start(pipeline: Pipeline) -> SparkSession:
         except NoJavaError as problem:
             raise EndError(one_line(problem)) from problem
         spark.sparkContext.setLogLevel("OFF")
+    _interruptible()
     return spark
+
+
+def _interruptible() -> None:
+    """Ctrl-C ends what runs, in one line.
+
+    PySpark's own handler calls Java while a call is under way, which fails, and Py4J logs the
+    traceback of every call that is interrupted.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if not os.environ.get("SASH_TRACE"):
+        logging.getLogger().addHandler(logging.NullHandler())
 
 
 @contextmanager

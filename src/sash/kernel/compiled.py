@@ -61,7 +61,18 @@ class Target:
 
 
 # What a kernel's machine code is made by, besides its driver, its algorithm and its monoid.
-MAKERS = ("bind", "cells", "code", "compiled", "layout", "machine", "source", "typing", "words")
+MAKERS = (
+    "arithmetic",
+    "bind",
+    "cells",
+    "code",
+    "compiled",
+    "layout",
+    "machine",
+    "source",
+    "typing",
+    "words",
+)
 
 
 @functools.cache
@@ -170,13 +181,30 @@ def _scope(driver: Any, target: Target, answer: Answer | None, name: str) -> dic
 
     def jit(copy: Any, original: Any) -> Any:
         copy.__name__ = copy.__qualname__ = f"{original.__name__}_{name}"
-        return inner(copy, not getattr(original, "__outlined__", False))
+        inline = not getattr(original, "__outlined__", False)
+        return inner(copy, inline, **rules(copy, original, target.monoid))
 
     binder = Binder(_meanings(target, answer, jit), follow=_compiles, wrap=jit)
     for word, step in target.steps.items():
         if word is not words.policy:
             binder._done[word] = binder(step)
     return binder.scope(driver)
+
+
+def rules(copy: Any, original: Any, monoid: Monoid) -> dict[str, Any]:
+    """Options for numba: a user's function follows Python where integers overflow and where
+    a divisor is zero; one of ours only if it says what it raises then (`__overflow__`).
+    """
+    from sash.kernel.arithmetic import follows_python
+
+    message = getattr(original, "__overflow__", None)
+    if message is None and not (original.__module__ or "").startswith("sash."):
+        message = (
+            f"{{operation}} in {original.__qualname__} of monoid {monoid.name!r} does not fit in "
+            "64 bits; keep floats in the state, or give the monoid dtype=object: plain Python "
+            "has integers of any size"
+        )
+    return {} if message is None else follows_python(copy, message)
 
 
 def _compiles(function: Any) -> bool:
@@ -198,7 +226,7 @@ def _meanings(target: Target, answer: Answer | None, jit: Any) -> dict[Any, Any]
         "int0": np.int64(0), "yes": np.uint8(1), "Store": target.store,
         "identity": _cast(monoid.identity, layout),
         **{f"user_{role}": function for role, function in users.items()},
-        **source.constants(layout, "L", "T"),
+        **source.constants(layout, "L", "T"), **_casts(layout, monoid.name),
         **{f"X{c}": dtype.type(0) for c, dtype in enumerate(target.inputs)},
         **{f"F{i}": d.type(0) for i, d in enumerate(dtypes.values()) if d is not None},
     }  # fmt: skip
@@ -219,6 +247,22 @@ def _meanings(target: Target, answer: Answer | None, jit: Any) -> dict[Any, Any]
         scope.update(source.constants(answer.layout, "Z", "Y"))
         text += source.give_source(answer.layout, answer.nullable)
     return {**_compile_words(text, scope, jit), words.cycles: machine.cycles}
+
+
+def _casts(layout: Layout, name: str) -> dict[str, Any]:
+    """What makes an integer of a function's result one of the state: it must fit."""
+    from numba.np.numpy_support import from_dtype
+
+    from sash.kernel.arithmetic import fitting
+
+    message = (
+        "a result does not fit in the state of monoid {!r}, which is {}; give it a wider dtype="
+    )
+    return {
+        f"T{i}": fitting(from_dtype(leaf), message.format(name, leaf))
+        for i, leaf in enumerate(layout.leaves)
+        if leaf.kind in "iu"
+    }
 
 
 def _compile_words(text: str, scope: dict[str, Any], jit: Any) -> dict[Any, Any]:
@@ -243,18 +287,18 @@ def user_functions(monoid: Monoid, jit: Any, policy: Any = None) -> dict[str, An
         elif inspect.isfunction(function):
             made[role] = binder(function)
         elif inspect.isbuiltin(function) or isinstance(function, type):
-            made[role] = binder(_call_of(function))
+            made[role] = binder(_call_of(function, 1 if role in ("lift", "lower") else 2))
         else:
             made[role] = function
     return made
 
 
-def _call_of(builtin: Any) -> Any:
+def _call_of(builtin: Any, arity: int) -> Any:
     """A function that calls a built-in such as `max` or `float`, which numba knows."""
-    arity = 2 if builtin in (max, min) else 1
     args = ", ".join("ab"[:arity])
-    scope = {"builtin": builtin}
+    scope: dict[str, Any] = {"builtin": builtin}
     exec(f"def call({args}):\n    return builtin({args})\n", scope)
+    scope["call"].__qualname__ = builtin.__name__
     return scope["call"]
 
 

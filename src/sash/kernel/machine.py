@@ -11,15 +11,14 @@ from numba.extending import intrinsic, overload
 JIT = {"error_model": "numpy"}
 
 
-def inner(function: Any, inline: bool) -> Any:
+def inner(function: Any, inline: bool, **options: Any) -> Any:
     """A function that only compiled code calls, jitted.
 
     Compiling takes half as long without the wrappers by which Python would call it, and
     without a version of its own for every literal that it is called with.
     """
-    jitted = njit(**JIT, forceinline=inline, no_cpython_wrapper=True, no_cfunc_wrapper=True)(
-        function
-    )
+    options = {**JIT, "forceinline": inline, **options}
+    jitted = njit(**options, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
     template = jitted.get_call_template
     jitted.get_call_template = lambda args, kws: template(tuple(map(types.unliteral, args)), kws)
     return jitted

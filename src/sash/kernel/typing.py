@@ -10,7 +10,7 @@ from numba import njit, types
 from numba.core.errors import NumbaError
 from numba.np.numpy_support import as_dtype, from_dtype
 
-from sash.kernel.compiled import CannotCompile, Target, user_functions
+from sash.kernel.compiled import CannotCompile, Target, rules, user_functions
 from sash.kernel.layout import Layout
 from sash.kernel.machine import JIT
 from sash.kernel.words import policy as policy_word
@@ -39,7 +39,11 @@ def user_types(target: Target) -> dict[str, Any]:
     """Check lift, combine and lower; describe the answer. Raises TypeError, CannotCompile."""
     monoid, layout = target.monoid, target.layout
     policy = target.steps.get(policy_word)
-    functions = user_functions(monoid, lambda copy, original: njit(**JIT)(copy), policy)
+
+    def jit(copy: Any, original: Any) -> Any:
+        return njit(**{**JIT, **rules(copy, original, monoid)})(copy)
+
+    functions = user_functions(monoid, jit, policy)
     vector = layout.length is not None
     state = types.CPointer(from_dtype(layout.dtype)) if vector else numba_type(layout)
     element = from_dtype(layout.dtype) if vector else state

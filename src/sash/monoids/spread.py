@@ -22,21 +22,30 @@ def Range(*, dtype: Any = None) -> Monoid:
     3
     """
 
-    def distance_in_64_bits(v: Any) -> Any:
-        distance = v[1] - v[0]
-        if distance < 0 or distance > MOST:
-            raise OverflowError(
-                "Range: the largest minus the smallest does not fit in 64 bits; "
-                "cast the column to double or decimal before"
-            )
-        return distance
-
     return entry(Range, _spread("Range", distance, distance_in_64_bits), dtype)
 
 
 def distance(v: Any) -> Any:
     """largest - smallest."""
     return v[1] - v[0]
+
+
+TOO_FAR = (
+    "Range: the largest minus the smallest does not fit in 64 bits; "
+    "cast the column to double or decimal before"
+)
+
+
+def distance_in_64_bits(v: Any) -> Any:
+    """largest - smallest in 64 bits, or OverflowError."""
+    distance = v[1] - v[0]
+    if distance > MOST:
+        raise OverflowError(TOO_FAR)
+    return distance
+
+
+# Compiled integers do not leave the range: their arithmetic itself raises this.
+distance_in_64_bits.__overflow__ = TOO_FAR  # type: ignore[attr-defined]
 
 
 def RelativeVariation(*, dtype: Any = None) -> Monoid:

@@ -49,9 +49,9 @@ def minus(total: Any, old: Any) -> Any:
 
 
 def plus_exact(a: Any, b: Any) -> Any:
-    """a + b in 64 bits, or OverflowError: plain ints leave the range, compiled ones wrap."""
+    """a + b in 64 bits, or OverflowError."""
     s = a + b
-    if (a ^ s) & (b ^ s) < 0 or s > MOST or s < LEAST:
+    if s > MOST or s < LEAST:
         raise OverflowError(TOO_LARGE)
     return s
 
@@ -59,9 +59,13 @@ def plus_exact(a: Any, b: Any) -> Any:
 def minus_exact(total: Any, old: Any) -> Any:
     """total - old in 64 bits, or OverflowError."""
     s = total - old
-    if (total ^ old) & (total ^ s) < 0 or s > MOST or s < LEAST:
+    if s > MOST or s < LEAST:
         raise OverflowError(TOO_LARGE)
     return s
+
+
+# Compiled integers do not leave the range: their arithmetic itself raises this.
+plus_exact.__overflow__ = minus_exact.__overflow__ = TOO_LARGE  # type: ignore[attr-defined]
 
 
 def Sum(*, dtype: Any = None) -> Monoid:

@@ -8,6 +8,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from sash.spark import java
+from sash.spark.gateway import ended_if_interrupted
 
 Setting = str | int | float | bool | None
 
@@ -48,7 +49,8 @@ def session(app: str = "sash", master: str = "local[*]", **conf: Setting) -> Spa
         return _builder(conf).getOrCreate()
     _prepare_environment()
     settings = {**DEFAULTS, "spark.driver.memory": f"{_memory() >> 20}m", **conf}
-    spark = _builder(settings).master(master).appName(app).getOrCreate()
+    with ended_if_interrupted():
+        spark = _builder(settings).master(master).appName(app).getOrCreate()
     if "spark.sql.shuffle.partitions" not in conf:
         cores = spark.sparkContext.defaultParallelism
         spark.conf.set("spark.sql.shuffle.partitions", cores)
