@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 import pickle
 import subprocess
 import sys
@@ -62,8 +63,9 @@ def test_digests_are_the_same_in_another_process() -> None:
         "for case in CASES.values(): print(case.make().digest)\n"
     )
     out = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, env={}
-    ).stdout
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True,
+        env={"PYTHONPATH": os.environ.get("PYTHONPATH", "")},
+    ).stdout  # fmt: skip
     assert out.split() == [case.make().digest for case in CASES.values()]
 
 

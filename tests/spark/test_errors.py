@@ -31,6 +31,17 @@ def no_job(df: DataFrame) -> Iterator[None]:
     context.setLocalProperty("spark.jobGroup.id", None)
 
 
+class Stubborn:
+    """Refuses to be pickled."""
+
+    def __reduce__(self) -> Any:
+        raise TypeError("no pickle of this")
+
+
+def stuck(stubborn: Stubborn) -> Monoid:
+    return Monoid("stuck", 0, int, lambda a, b: a if stubborn else b)
+
+
 WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], type[Exception], str]] = {
     "unknown key": ({"by": "kk"}, {"c": sf.count()}, KeyError, "no column 'kk'.*did you mean 'k'"),
     "unknown time": ({"time": "tss"}, {"c": sf.count()}, KeyError, "no column 'tss'.*'ts'"),
@@ -48,6 +59,12 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], type[Exception], str]] = 
     "name that is there": ({}, {"x": sf.count()}, ValueError, "x: .*choose another"),
     "and in another case": ({}, {"TS": sf.count()}, ValueError, "TS: .*'ts'.*choose another"),
     "split that is not": ({"partitions": 0}, {"c": sf.count()}, ValueError, "partitions must be"),
+    "a monoid that cannot be pickled": (
+        {},
+        {"c": sf.apply(stuck(Stubborn()), "n")},
+        TypeError,
+        "combine of monoid 'stuck' cannot be sent to other processes: it uses stubborn, a Stubborn",
+    ),
     "unknown option": ({"banana": 1}, {"c": sf.count()}, TypeError, "banana"),
 }
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sash.kernel import words
-from sash.monoids.fingerprint import names_of
+from sash.monoids.captured import names_of
 from sash.monoids.monoid import Monoid
 
 Function = types.FunctionType

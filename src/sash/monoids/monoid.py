@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sash.monoids.fingerprint import fingerprint
+from sash.monoids.fingerprint import NotPlain, fingerprint
 from sash.monoids.recipe import Recipe
 
 
@@ -73,8 +73,12 @@ class Monoid:
     def digest(self) -> str:
         """A hash of all that the monoid computes: code, constants, captured values."""
         parts = (self.name, self.version, self.identity, self.dtype)
-        functions = (self.lift, self.combine, self.lower, self.inverse, self.fill)
-        return fingerprint(parts, *functions)
+        roles = ("lift", "combine", "lower", "inverse", "fill")
+        try:
+            return fingerprint(parts, *(getattr(self, role) for role in roles))
+        except NotPlain as problem:
+            problem.args = (f"{roles[problem.index - 1]} of monoid {self.name!r}: {problem}",)
+            raise
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Monoid) and self.digest == other.digest

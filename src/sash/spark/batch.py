@@ -18,10 +18,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
+from pyspark import cloudpickle
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
+from sash.monoids.pickling import check_pickles
 from sash.plan.definition import WINDOW, Query
 from sash.plan.plan import BY_DEFAULT, Options
 from sash.spark import split as splits
@@ -90,6 +92,9 @@ def checked(df: DataFrame, query: Query) -> Job:
     schema = arrow_schema(more)
     found = as_spelled(resolved.query, more)
     found.check(schema)
+    for aggregation in found.aggregations.values():
+        if aggregation.monoid is not None:
+            check_pickles(aggregation.monoid, cloudpickle.dumps)
     answers = answer_types(found, schema)
     return Job(more, df, found, schema, answers, resolved.ties)
 

@@ -11,7 +11,7 @@ import numpy as np
 from sash.kernel import Layout
 from sash.kernel.bind import bind_plain
 from sash.kernel.compiled import Kernel, Target, compiled, compiled_or_none
-from sash.monoids.fingerprint import names_of
+from sash.monoids.captured import names_of
 from sash.monoids.monoid import Monoid
 from sash.swag.fiba import aggregate, evict, insert, journal, nodes, ranges
 from sash.swag.fiba.tree import PLACES, Cursors, Tree
