@@ -1,9 +1,13 @@
-"""Bounds: the window of each row as a run of rows, for rows of many keys, in one pass.
+"""Bounds: the window of each row as a run of rows, for rows of many keys.
 
 Rows are numbered through all keys, sorted by key and time. The window of row i is
-rows lo[i] to hi[i] - 1. Within a key both only grow, so one pass of two pointers
-finds them, and whoever aggregates follows with a first-in-first-out window: a frame
-is nothing but its bounds.
+rows lo[i] to hi[i] - 1. Within a key both only grow, so an end is found in one pass over
+the rows, and whoever aggregates follows with a first-in-first-out window: a frame is
+nothing but its bounds.
+
+A frame is a way to find each of its ends, a function `fill(q, row, at, run)`: for the rows
+of a run it writes the end of each window to q.out, beginning at `row`, where the end of the
+row before was, and gives the last one. `find` runs it for each key.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sash.kernel.words import Int8, Int64, Partial, Partials, attach, get
+from sash.kernel.words import Int8, Int64, Partial, Partials, _word, attach, get, outlined
 
 
 class Store(NamedTuple):
@@ -21,21 +25,28 @@ class Store(NamedTuple):
     time: Partials  # by row number; a Delta's column for a Delta
     keys: Int64  # the first row of each key, from that of row `begin` on, and after the last
     ends: Int8  # from row `begin` on, whether a row ends a window (Until) or was held (Delta)
-    lo: Int64  # from row `begin` on
-    hi: Int64
+    out: Int64  # from row `begin` on: one end of each window
     held: int
 
 
 class At(NamedTuple):
-    """Where the pointers are, and how far the frame reaches."""
+    """Where the end of the last row's window is, and how far the frame reaches."""
 
-    lo: int
-    hi: int
-    longest: int  # of the windows of this pass
-    shortest: int
-    before: Partial
-    after: Partial
+    row: int
+    reach: Partial  # of a Sliding: its size
+    slide: Partial
     offset: Partial
+
+
+class Run(NamedTuple):
+    """The rows of a key that a pass is at: `row` to `last` - 1, of `first` to `stop` - 1."""
+
+    begin: int  # the row of out[0]
+    row: int
+    last: int
+    first: int
+    stop: int
+    kind: int
 
 
 class Bounds(NamedTuple):
@@ -53,43 +64,122 @@ class Bounds(NamedTuple):
         return Bounds(lo, hi, int(lengths.max(initial=0)), int(lengths.min(initial=1)))
 
 
-BOUNDED_BELOW, BOUNDED_ABOVE, WITH_LOWER, WITH_UPPER, INTEGERS = 1, 2, 4, 8, 16
+PAST, INTEGERS, IRREGULAR, WITH_UPPER = 1, 2, 4, 8
+"""Kinds: an end is past the rows of its edge; times are integers; times are far from regular;
+a Sliding's windows have their upper edge."""
+
 FURTHEST, LEAST = (1 << 63) - 1, -(1 << 63)
 
+fill = _word("fill", "fill(q, row, at, run): one end of the windows of a run, and the last one")
 
-def rows(memory: Any, at: At, begin: int, end: int, keys: int, kind: int) -> At:
-    """Frames by count: `before` rows before to `after` rows after."""
+
+def find(memory: Any, at: At, begin: int, end: int, keys: int, kind: int) -> At:
+    """One end of the windows of rows `begin` to `end` - 1, key by key."""
     q = attach(memory)
-    lo, hi, longest, shortest, before, after, offset = at
-    longest, shortest = 0, FURTHEST
+    row = at.row
     for key in range(keys):
         first, stop = q.keys[key], q.keys[key + 1]
-        for i in range(max(first, begin), min(stop, end)):
-            lo = max(first, i - before) if kind & BOUNDED_BELOW else first
-            hi = max(first, min(stop, i + after + 1)) if kind & BOUNDED_ABOVE else stop
-            rows_in = write(q, i - begin, lo, hi)
-            longest, shortest = max(longest, rows_in), min(shortest, rows_in)
-    return At(lo, hi, longest, shortest, before, after, offset)
+        run = Run(begin, max(first, begin), min(stop, end), first, stop, kind)
+        row = fill(q, max(row, first), at, run)
+    return At(row, at.reach, at.slide, at.offset)
 
 
-def times(memory: Any, at: At, begin: int, end: int, keys: int, kind: int) -> At:
-    """Frames by time: from t - before to t + after, which ends are in says `kind`."""
-    q = attach(memory)
-    lo, hi, longest, shortest, before, after, offset = at
-    longest, shortest = 0, FURTHEST
-    for key in range(keys):
-        first, stop = q.keys[key], q.keys[key + 1]
-        lo = max(lo, first) if kind & BOUNDED_BELOW else first
-        hi = max(hi, first) if kind & BOUNDED_ABOVE else stop
-        for i in range(max(first, begin), min(stop, end)):
-            t = get(q.time, i)
-            if kind & BOUNDED_BELOW:
-                lo = past_edge(q, lo, stop, t, -before, not kind & WITH_LOWER, kind)
-            if kind & BOUNDED_ABOVE:
-                hi = past_edge(q, hi, stop, t, after, (kind & WITH_UPPER) != 0, kind)
-            rows_in = write(q, i - begin, lo, hi)
-            longest, shortest = max(longest, rows_in), min(shortest, rows_in)
-    return At(lo, hi, longest, shortest, before, after, offset)
+def first_row(q: Any, row: int, at: At, run: Run) -> int:
+    """Lower ends of windows without a bound below."""
+    return fill_with(q, run.first, run.row, run)
+
+
+def last_row(q: Any, row: int, at: At, run: Run) -> int:
+    """Upper ends of windows without a bound above."""
+    return fill_with(q, run.stop, run.row, run)
+
+
+def rows_away(q: Any, row: int, at: At, run: Run) -> int:
+    """Ends that are `reach` rows away, but within the key's rows."""
+    for i in range(run.row, run.last):
+        row = max(run.first, min(run.stop, i + at.reach))
+        q.out[i - run.begin] = row
+    return row
+
+
+def after_peers(q: Any, row: int, at: At, run: Run) -> int:
+    """Upper ends after the last row of the same time, found from the last row on."""
+    last = run.last
+    end = advance(q, last, run.stop, get(q.time, last - 1), True)
+    row = end
+    q.out[last - 1 - run.begin] = end
+    for i in range(last - 2, run.row - 1, -1):
+        if get(q.time, i) != get(q.time, i + 1):
+            end = i + 1
+        q.out[i - run.begin] = end
+    return row
+
+
+def edges(q: Any, row: int, at: At, run: Run) -> int:
+    """Ends at the first row whose time is t + reach or later; or later than that, if PAST."""
+    past, by = run.kind & PAST, at.reach
+    exact = run.kind & INTEGERS
+    if run.kind & IRREGULAR and run.last - run.row >= WORTH_MERGING and (exact or not past):
+        by_or_past = by + past if exact else by
+        if not exact or tame(q, by_or_past, run):
+            return merged(q, row, by_or_past, run)
+    for i in range(run.row, run.last):
+        row = past_edge(q, row, run.stop, get(q.time, i), by, past != 0, run.kind)
+        q.out[i - run.begin] = row
+    return row
+
+
+def session_starts(q: Any, row: int, at: At, run: Run) -> int:
+    """Lower ends at the first row after the last pause longer than `reach`."""
+    for i in range(run.row, run.last):
+        if i == run.first or not near(get(q.time, i), get(q.time, i - 1), at.reach, run.kind):
+            row = i
+        q.out[i - run.begin] = row
+    return row
+
+
+def slide_starts(q: Any, row: int, at: At, run: Run) -> int:
+    """Lower ends where the first window to end that has the row starts."""
+    size, slide, offset = at.reach, at.slide, at.offset
+    for i in range(run.row, run.last):
+        t = get(q.time, i)
+        if run.kind & WITH_UPPER:
+            edge = offset - (size - t + offset) // slide * slide
+        else:
+            edge = offset + ((t - offset - size) // slide + 1) * slide
+        row = advance(q, row, run.stop, edge, run.kind & PAST != 0)
+        q.out[i - run.begin] = row
+    return row
+
+
+def delta_starts(q: Any, row: int, at: At, run: Run) -> int:
+    """Lower ends without the oldest rows that are more than `reach` away from the row.
+
+    Rows that were held are the window as it was left: it does not move before they are past.
+    """
+    for i in range(run.row, run.last):
+        newest = get(q.time, i)
+        if not q.ends[i - run.begin]:
+            while row < i and not near(newest, get(q.time, row), at.reach, run.kind):
+                row += 1
+        q.out[i - run.begin] = row
+    return row
+
+
+def until_starts(q: Any, row: int, at: At, run: Run) -> int:
+    """Lower ends at the row after the last earlier one that ended a window."""
+    for i in range(run.row, run.last):
+        q.out[i - run.begin] = row
+        if q.ends[i - run.begin]:
+            row = i + 1
+    return row
+
+
+def fill_with(q: Any, end: int, row: int, run: Run) -> int:
+    """The same end for all rows from `row` on."""
+    for i in range(row, run.last):
+        q.out[i - run.begin] = end
+    return end
 
 
 def past_edge(q: Any, row: int, stop: int, t: Any, by: Any, past: bool, kind: int) -> int:
@@ -106,15 +196,8 @@ def past_edge(q: Any, row: int, stop: int, t: Any, by: Any, past: bool, kind: in
     return advance(q, row, stop, t + by, past)
 
 
-def near(x: Any, y: Any, d: Any, kind: int) -> bool:
-    """Whether two values are at most `d` apart, also where their difference is no int64."""
-    if kind & INTEGERS:
-        return min(x, y) > FURTHEST - d or max(x, y) <= min(x, y) + d
-    return abs(x - y) <= d
-
-
 def advance(q: Any, row: int, stop: int, edge: Any, past: bool) -> int:
-    """The first row from `row` on whose time is at `edge` or later; `past` it if so told."""
+    """The first row from `row` on whose time is at `edge` or later; later, if `past`."""
     if past:
         while row < stop and get(q.time, row) <= edge:
             row += 1
@@ -124,84 +207,105 @@ def advance(q: Any, row: int, stop: int, edge: Any, past: bool) -> int:
     return row
 
 
-def sessions(memory: Any, at: At, begin: int, end: int, keys: int, kind: int) -> At:
-    """From the first row after the last pause longer than `before`, to the row's peers."""
-    q = attach(memory)
-    lo, hi, longest, shortest, before, after, offset = at
-    longest, shortest = 0, FURTHEST
-    for key in range(keys):
-        first, stop = q.keys[key], q.keys[key + 1]
-        for i in range(max(first, begin), min(stop, end)):
-            t = get(q.time, i)
-            if i == first or not near(t, get(q.time, i - 1), before, kind):
-                lo = i
-            hi = advance(q, max(hi, i), stop, t, True)
-            rows_in = write(q, i - begin, lo, hi)
-            longest, shortest = max(longest, rows_in), min(shortest, rows_in)
-    return At(lo, hi, longest, shortest, before, after, offset)
+def near(x: Any, y: Any, d: Any, kind: int) -> bool:
+    """Whether two values are at most `d` apart, also where their difference is no int64."""
+    if kind & INTEGERS:
+        return min(x, y) > FURTHEST - d or max(x, y) <= min(x, y) + d
+    return abs(x - y) <= d
 
 
-def slides(memory: Any, at: At, begin: int, end: int, keys: int, kind: int) -> At:
-    """The first window to end that has the row, so far: `before` its size, `after` its slide."""
-    q = attach(memory)
-    lo, hi, longest, shortest, size, slide, offset = at
-    longest, shortest = 0, FURTHEST
-    for key in range(keys):
-        first, stop = q.keys[key], q.keys[key + 1]
-        lo = max(lo, first)
-        for i in range(max(first, begin), min(stop, end)):
-            t = get(q.time, i)
-            if kind & WITH_UPPER:
-                edge = offset - (size - t + offset) // slide * slide
-            else:
-                edge = offset + ((t - offset - size) // slide + 1) * slide
-            lo = advance(q, lo, stop, edge, not kind & WITH_LOWER)
-            hi = advance(q, max(hi, i), stop, t, True)
-            rows_in = write(q, i - begin, lo, hi)
-            longest, shortest = max(longest, rows_in), min(shortest, rows_in)
-    return At(lo, hi, longest, shortest, size, slide, offset)
+WORTH_MERGING = 64
+"""Rows of a key from which on four parts of them are worth their start."""
 
 
-def deltas(memory: Any, at: At, begin: int, end: int, keys: int, kind: int) -> At:
-    """Without the oldest rows that are more than `before` away from the row.
+def tame(q: Any, by: Any, run: Run) -> bool:
+    """Whether no edge of a run lies beyond the integers."""
+    if by > 0:
+        return get(q.time, run.last - 1) <= FURTHEST - by
+    return get(q.time, run.row) >= LEAST - by
 
-    Rows that were held are the window as it was left: it does not move before they are past.
+
+@outlined
+def merged(q: Any, row: int, by: Any, run: Run) -> int:
+    """Ends at the first row whose time is t + by or later, without a branch to predict.
+
+    Rows and ends are merged: each turn either a row has its end, or the end moves on. Four
+    parts of the rows take turns, so that their loads overlap. No end is looked for where
+    all rows are before the edge.
     """
+    last = first_over(q, run.row, run.last, by, get(q.time, run.stop - 1))
+    part = (last - run.row) // 4
+    i0, i1, i2, i3 = run.row, run.row + part, run.row + 2 * part, run.row + 3 * part
+    r0, r1 = row, first_from(q, row, run.stop, get(q.time, i1) + by)
+    r2 = first_from(q, row, run.stop, get(q.time, i2) + by)
+    r3 = first_from(q, row, run.stop, get(q.time, i3) + by)
+    e0, e1, e2 = i1, i2, i3
+    while (i0 < e0) & (i1 < e1) & (i2 < e2) & (i3 < last):
+        i0, r0 = turn(q, i0, r0, by, run)
+        i1, r1 = turn(q, i1, r1, by, run)
+        i2, r2 = turn(q, i2, r2, by, run)
+        i3, r3 = turn(q, i3, r3, by, run)
+    while i0 < e0:
+        i0, r0 = turn(q, i0, r0, by, run)
+    while i1 < e1:
+        i1, r1 = turn(q, i1, r1, by, run)
+    while i2 < e2:
+        i2, r2 = turn(q, i2, r2, by, run)
+    while i3 < last:
+        i3, r3 = turn(q, i3, r3, by, run)
+    return fill_with(q, run.stop, last, run) if last < run.last else r3
+
+
+def turn(q: Any, i: int, row: int, by: Any, run: Run) -> tuple[int, int]:
+    """One turn of a merge: the end of row i is `row`, or it moves on."""
+    q.out[i - run.begin] = row
+    moves = int(get(q.time, row) < get(q.time, i) + by)
+    return i + 1 - moves, row + moves
+
+
+def first_over(q: Any, a: int, z: int, by: Any, time: Any) -> int:
+    """The first of rows a to z - 1 whose time + by is past `time`, or z."""
+    while a < z:
+        m = (a + z) // 2
+        if time < get(q.time, m) + by:
+            z = m
+        else:
+            a = m + 1
+    return a
+
+
+def first_from(q: Any, a: int, z: int, edge: Any) -> int:
+    """The first of rows a to z - 1 whose time is `edge` or later, or z."""
+    while a < z:
+        m = (a + z) // 2
+        if get(q.time, m) < edge:
+            a = m + 1
+        else:
+            z = m
+    return a
+
+
+def measure(memory: Any, at: Lengths, n: int) -> Lengths:
+    """The longest and the shortest of n windows; one that ends before it begins is empty."""
     q = attach(memory)
-    lo, hi, longest, shortest, before, after, offset = at
     longest, shortest = 0, FURTHEST
-    for key in range(keys):
-        first, stop = q.keys[key], q.keys[key + 1]
-        lo = max(lo, first)
-        for i in range(max(first, begin), min(stop, end)):
-            newest = get(q.time, i)
-            if not q.ends[i - begin]:
-                while lo < i and not near(newest, get(q.time, lo), before, kind):
-                    lo += 1
-            rows_in = write(q, i - begin, lo, i + 1)
-            longest, shortest = max(longest, rows_in), min(shortest, rows_in)
-    return At(lo, hi, longest, shortest, before, after, offset)
+    for i in range(n):
+        lo, hi = q.lo[i], max(q.lo[i], q.hi[i])
+        q.hi[i] = hi
+        longest, shortest = max(longest, hi - lo), min(shortest, hi - lo)
+    return Lengths(longest, shortest)
 
 
-def untils(memory: Any, at: At, begin: int, end: int, keys: int, kind: int) -> At:
-    """From the row after the last earlier one that ended a window."""
-    q = attach(memory)
-    lo, hi, longest, shortest, before, after, offset = at
-    longest, shortest = 0, FURTHEST
-    for key in range(keys):
-        first, stop = q.keys[key], q.keys[key + 1]
-        lo = max(lo, first)
-        for i in range(max(first, begin), min(stop, end)):
-            rows_in = write(q, i - begin, lo, i + 1)
-            longest, shortest = max(longest, rows_in), min(shortest, rows_in)
-            if q.ends[i - begin]:
-                lo = i + 1
-    return At(lo, hi, longest, shortest, before, after, offset)
+class Ends(NamedTuple):
+    """Both ends of windows."""
+
+    lo: Int64
+    hi: Int64
+    held: int
 
 
-def write(q: Any, k: int, lo: int, hi: int) -> int:
-    """The bounds of the k-th row of a pass; gives how many rows are in."""
-    end = max(lo, hi)
-    q.lo[k] = lo
-    q.hi[k] = end
-    return end - lo
+class Lengths(NamedTuple):
+    """How many rows the longest and the shortest window have."""
+
+    longest: int
+    shortest: int

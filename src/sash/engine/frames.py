@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,48 +28,101 @@ from sash.windows.frames import (
 )
 
 
-class Pass(NamedTuple):
-    """A compiled pass over rows, and the constants it takes."""
+class End(NamedTuple):
+    """How one end of a frame's windows is found: a `fill` of bounds.py and what it takes."""
 
-    driver: Callable[..., Any]
-    before: Any
-    after: Any
-    offset: Any = 0
+    fill: Callable[..., Any]
+    reach: Any = 0
     kind: int = 0
+    slide: Any = 0
+    offset: Any = 0
 
 
-def as_pass(frame: Frame, unit: int | None) -> Pass:
-    """How to find a frame's bounds, in steps of `unit` nanoseconds if the time is a time."""
+FIRST, LAST, PEERS = End(passes.first_row), End(passes.last_row), End(passes.after_peers)
+ITSELF = End(passes.rows_away, 1)
+UNTIMED = (passes.first_row, passes.last_row, passes.rows_away, passes.until_starts)
+"""Ends that are found without a look at the time."""
+
+MOST_ROWS = 1 << 62
+
+
+def ends_of(frame: Frame, unit: int | None) -> tuple[End, End]:
+    """How a frame's lower and upper ends are found, in steps of `unit` nanoseconds if the
+    time is a time."""
 
     def steps(bound: Bound | None) -> Any:
         return steps_of(bound, unit)
 
     if isinstance(frame, Rows):
-        kind = passes.BOUNDED_BELOW * (frame.preceding is not None)
-        kind |= passes.BOUNDED_ABOVE * (frame.following is not None)
-        return Pass(passes.rows, frame.preceding or 0, frame.following or 0, kind=kind)
+        return _row_ends(frame)
     if isinstance(frame, Lifetime):
-        kind = passes.BOUNDED_ABOVE | passes.WITH_UPPER
-        return Pass(passes.times, 0, 0, kind=kind)
+        return FIRST, PEERS
     if isinstance(frame, Range):
-        kind = passes.BOUNDED_BELOW * (frame.preceding is not None)
-        kind |= passes.BOUNDED_ABOVE * (frame.following is not None) | _closed(frame.closed)
-        return Pass(passes.times, steps(frame.preceding), steps(frame.following), kind=kind)
+        below, above = frame.closed in ("both", "left"), frame.closed in ("both", "right")
+        before, after = steps(frame.preceding), steps(frame.following)
+        lower = End(passes.edges, -before, 0 if below else passes.PAST)
+        upper = End(passes.edges, after, passes.PAST if above else 0)
+        if above and after == 0:
+            upper = PEERS
+        return (
+            FIRST if frame.preceding is None else lower,
+            LAST if frame.following is None else upper,
+        )
     if isinstance(frame, Session):
-        return Pass(passes.sessions, steps(frame.gap), 0)
+        return End(passes.session_starts, steps(frame.gap)), PEERS
     if isinstance(frame, Sliding):
         size, slide, offset = (steps(b) for b in (frame.size, frame.slide, frame.offset))
-        return Pass(passes.slides, size, slide, offset, _closed(frame.closed))
+        kind = passes.PAST * (frame.closed not in ("both", "left"))
+        kind |= passes.WITH_UPPER * (frame.closed in ("both", "right"))
+        return End(passes.slide_starts, size, kind, slide, offset), PEERS
     if isinstance(frame, Delta):
-        return Pass(passes.deltas, steps(frame.d), 0)
+        return End(passes.delta_starts, steps(frame.d)), ITSELF
     if isinstance(frame, Until):
-        return Pass(passes.untils, 0, 0)
+        return End(passes.until_starts), ITSELF
     raise TypeError(f"{frame} has no bounds before its rows are combined")
 
 
-def _closed(closed: str) -> int:
-    lower = passes.WITH_LOWER * (closed in ("both", "left"))
-    return lower | passes.WITH_UPPER * (closed in ("both", "right"))
+def _row_ends(frame: Rows) -> tuple[End, End]:
+    lower, upper = FIRST, LAST
+    if frame.preceding is not None:
+        lower = End(passes.rows_away, -min(frame.preceding, MOST_ROWS))
+    if frame.following is not None:
+        upper = End(passes.rows_away, min(frame.following, MOST_ROWS) + 1)
+    return lower, upper
+
+
+@functools.cache
+def end_pass(fill: Callable[..., Any], dtype: np.dtype) -> Any:
+    """The compiled pass that finds ends by `fill`, over times of `dtype`."""
+    target = time_target(dtype, passes.At, passes.Store, {passes.fill: fill})
+    return compiled(passes.find, target).run
+
+
+@functools.cache
+def measuring() -> Any:
+    """The compiled pass that measures windows."""
+    target = time_target(np.dtype(np.int64), passes.Lengths, passes.Ends)
+    return compiled(passes.measure, target).run
+
+
+class EndFinder:
+    """Finds one end of a frame's windows, over many keys; keeps its place."""
+
+    def __init__(self, end: End, dtype: np.dtype) -> None:
+        dtype = np.dtype(np.int64) if end.fill in UNTIMED else dtype
+        self._looks = end.fill is passes.edges  # at how regular times are
+        self._kind = end.kind | passes.INTEGERS * (dtype.kind == "i")
+        reach = (dtype.type(r) for r in (end.reach, end.slide, end.offset))
+        self.at = passes.At(0, *reach)
+        self._run = end_pass(end.fill, dtype)
+
+    def find(self, time: Tape, keys: np.ndarray, flags: int, begin: int, out: np.ndarray) -> None:
+        """The ends of the windows of the rows from `begin` on, as many as `out` has room for."""
+        kind, end = self._kind, begin + len(out)
+        if self._looks and irregular(time.values[begin - time.base : end - time.base]):
+            kind |= passes.IRREGULAR
+        memory = (time.address, -1, keys.ctypes.data, 0, flags, 0, out.ctypes.data, 0, 0)
+        self.at = self._run(memory, self.at, begin, end, len(keys) - 1, kind)
 
 
 class Finder:
@@ -76,13 +130,9 @@ class Finder:
 
     def __init__(self, frame: Frame, dtype: np.dtype, unit: int | None) -> None:
         self.frame = frame
-        self._pass = as_pass(frame, unit)
-        kind = np.dtype(np.int64) if isinstance(frame, Rows | Until) else dtype
-        self._kind = self._pass.kind | passes.INTEGERS * (kind.kind == "i")
-        reach = (self._pass.before, self._pass.after, self._pass.offset)
-        self._at = passes.At(0, 0, 0, 0, *(kind.type(r) for r in reach))
+        self.reach = ends_of(frame, unit)  # how far the frame reaches
+        self._ends = [EndFinder(end, dtype) for end in self.reach]
         self._lo = self._hi = np.empty(0, np.int64)
-        self._run = compiled(self._pass.driver, time_target(kind, passes.At, passes.Store)).run
 
     def find(
         self, time: Tape, keys: np.ndarray, ends: np.ndarray | None, begin: int, end: int, stop: int
@@ -93,26 +143,34 @@ class Finder:
         `begin` on: whether a row ends a window. They are good until the next call.
         """
         n = end - begin
-        edges = _keys_before(keys, end, stop)
+        known = _keys_before(keys, end, stop)
         if n > len(self._lo):
             self._lo, self._hi = np.empty(n, np.int64), np.empty(n, np.int64)
-        lo, hi = self._lo[:n], self._hi[:n]
+        both = self._lo[:n], self._hi[:n]
         flags = 0 if ends is None else ends.ctypes.data
-        memory = (
-            time.address, -1, edges.ctypes.data, 0, flags, 0,
-            lo.ctypes.data, 0, hi.ctypes.data, 0, 0,
-        )  # fmt: skip
-        self._at = self._run(memory, self._at, begin, end, len(edges) - 1, self._kind)
-        return passes.Bounds(lo, hi, self._at.longest, self._at.shortest)
-
-    @property
-    def reach(self) -> Pass:
-        """How far the frame reaches."""
-        return self._pass
+        for one, out in zip(self._ends, both, strict=True):
+            one.find(time, known, flags, begin, out)
+        memory = (both[0].ctypes.data, 0, both[1].ctypes.data, 0, 0)
+        return passes.Bounds(*both, *measuring()(memory, passes.Lengths(0, 0), n))
 
     def begin_at(self, row: int) -> None:
         """Begin with the key whose first row is `row`."""
-        self._at = self._at._replace(lo=row, hi=row)
+        for one in self._ends:
+            one.at = one.at._replace(row=row)
+
+
+LOOKS = 128
+"""Places at which times are looked at."""
+
+
+def irregular(times: np.ndarray) -> bool:
+    """Whether steps between times differ so much that no branch on them can be predicted."""
+    if len(times) < LOOKS:
+        return False
+    places = np.arange(LOOKS) * ((len(times) - 2) // LOOKS)
+    first, second = (times[places + i + 1] - times[places + i] for i in (0, 1))
+    alike = np.abs(second - first) <= 1e-6 * np.abs(first)
+    return bool(alike.mean() < 0.75)
 
 
 def _keys_before(keys: np.ndarray, end: int, stop: int) -> np.ndarray:
@@ -124,13 +182,17 @@ def _keys_before(keys: np.ndarray, end: int, stop: int) -> np.ndarray:
     return keys[: count + 1] if count < len(keys) else np.append(keys, stop)
 
 
-def time_target(dtype: np.dtype, cursors: type, store: type) -> Target:
+def time_target(
+    dtype: np.dtype, cursors: type, store: type, steps: Mapping[Any, Any] | None = None
+) -> Target:
     """What a pass over times of `dtype` is compiled for: nothing is combined."""
     times = Monoid("times", dtype.type(0).item(), same, max, dtype=dtype)
-    return Target(times, Layout(dtype), {}, cursors, store)
+    return Target(times, Layout(dtype), steps or {}, cursors, store)
 
 
-def ready_rows(frame: Frame, reach: Pass, times: np.ndarray, last_key: int, last: bool) -> int:
+def ready_rows(
+    frame: Frame, reach: tuple[End, End], times: np.ndarray, last_key: int, last: bool
+) -> int:
     """How many of the rows at hand have all of their window at hand.
 
     `last_key`: where the rows of the last key begin; whether it goes on is not known
@@ -147,7 +209,7 @@ def ready_rows(frame: Frame, reach: Pass, times: np.ndarray, last_key: int, last
         return n
     if isinstance(frame, Range) and frame.following is None:
         return last_key
-    after = reach.after if isinstance(frame, Range) else 0
+    after = reach[1].reach if isinstance(frame, Range) else 0
     return _before_edge(times, last_key, max(after, 0))
 
 

@@ -320,6 +320,7 @@ def _signature(driver: Any, target: Target) -> tuple[Any, ...]:
         "at": cursor_type(target.cursors, target.layout),
         "xs": types.UniTuple(types.int64, max(1, len(target.inputs))),
         "out": types.UniTuple(types.int64, 2),
+        "ahead": types.UniTuple(types.int64, 2),
     }
     return tuple(by_name.get(p, types.int64) for p in inspect.signature(driver).parameters)
 

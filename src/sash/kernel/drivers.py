@@ -51,12 +51,22 @@ def slide(memory: Any, at: Any, xs: Any, n: int, most: int, out: Any) -> Any:
 
 
 def follow(
-    memory: Any, at: Any, shift: int, xs: Any, base: int, n: int, lo: Any, hi: Any, out: Any
+    memory: Any,
+    at: Any,
+    shift: int,
+    xs: Any,
+    base: int,
+    n: int,
+    lo: Any,
+    hi: Any,
+    ahead: Any,
+    out: Any,
 ) -> Any:
     """For each of n windows, rows lo to hi - 1, both growing: the answer over its items.
 
     Items are numbered as rows are; item `base` is xs[0]. The window's own item 0 is
     number `shift`. A window without rows is left as it is. Gives the cursors and shift.
+    `ahead` is for algorithms that prepare partials of the rows to come; this one does not.
     """
     q = attach(memory)
     begins, ends = numbers(lo), numbers(hi)

@@ -11,7 +11,23 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sash.kernel.words import FIRST_FREE, Partial, combine, get, hold, one, outlined, put
+from sash.kernel.words import (
+    ANSWER,
+    FIRST_FREE,
+    Partial,
+    attach,
+    combine,
+    get,
+    give,
+    hold,
+    item,
+    lift,
+    lower,
+    numbers,
+    one,
+    outlined,
+    put,
+)
 from sash.swag.window import InOrder, agree, fold
 
 BACK = FIRST_FREE
@@ -72,6 +88,103 @@ def flip(q: Any, f: int, e: int) -> None:
         v = put(q.part, i, combine(get(q.part, i), v))
 
 
+class Coming(NamedTuple):
+    """The items of a call of `follow`: item j is xs[j + first], or in its cell before `old`."""
+
+    xs: Any
+    first: int
+    old: int
+    ahead: Any  # prefixes: cell j - old is the back list up to item j - 1, combined
+
+
+def follow(
+    memory: Any,
+    at: At,
+    shift: int,
+    xs: Any,
+    base: int,
+    n: int,
+    lo: Any,
+    hi: Any,
+    ahead: Any,
+    out: Any,
+) -> Any:
+    """As `drivers.follow`, a flip at a time: with all bounds known, no row decides anything.
+
+    The rows between two flips are those whose windows begin before b. Their answers are a
+    suffix of the front list, which is in its cell, and a prefix of the back list, which
+    `ahead` gets. Straight loops fill both, and a third one combines them.
+    """
+    q = attach(memory)
+    begins, ends = numbers(lo), numbers(hi)
+    f, b, e, back = at
+    new = Coming(xs, shift - base, e, ahead)
+    i = 0
+    while i < n:
+        begin = begins[i] - shift
+        if begins[i] < ends[i]:
+            flipped = begin
+            if begin >= b:
+                b = e = flipped = ends[i] - shift
+                back = one(q)
+            stop = rows_before(begins, i, n, b + shift)
+            end = ends[stop - 1] - shift
+            back = fill(q, new, begin, flipped, e, end, back)
+            for k in range(i, stop):
+                if begins[k] < ends[k]:
+                    suffix = get(q.part, begins[k] - shift)
+                    prefix = get(ahead, ends[k] - shift - new.old)
+                    give(out, k, lower(hold(q, ANSWER, combine(suffix, prefix))))
+            f, e, i = begins[stop - 1] - shift, end, stop
+        else:
+            i += 1
+    for j in range(max(new.old, b), e):
+        put(q.part, j, lift(q, item(xs, j + new.first)))
+    return At(f, b, e, hold(q, BACK, back)), shift
+
+
+def fill(q: Any, new: Coming, f: int, b: int, e: int, end: int, back: Partial) -> Partial:
+    """Suffixes of items b - 1 to f, and prefixes of the back list up to items e to end.
+
+    Neither waits for the other, so a processor works on both at once.
+    """
+    suffix = one(q)
+    put(new.ahead, e - new.old, back)
+    while b > f and e < end:
+        b, e = b - 1, e + 1
+        suffix = put(q.part, b, combine(item_or_cell(q, new, b), suffix))
+        back = put(new.ahead, e - new.old, combine(back, coming(q, new, e - 1)))
+    while b > f:
+        b -= 1
+        suffix = put(q.part, b, combine(item_or_cell(q, new, b), suffix))
+    while e < end:
+        e += 1
+        back = put(new.ahead, e - new.old, combine(back, coming(q, new, e - 1)))
+    return back
+
+
+def coming(q: Any, new: Coming, j: int) -> Partial:
+    """Item j, which is inserted now."""
+    return lift(q, item(new.xs, j + new.first))
+
+
+def item_or_cell(q: Any, new: Coming, j: int) -> Partial:
+    """Item j, from its cell where it was inserted before."""
+    return coming(q, new, j) if j >= new.old else get(q.part, j)
+
+
+STRIDE = 16
+
+
+def rows_before(begins: Any, i: int, n: int, edge: int) -> int:
+    """The first row from i on whose window begins at `edge` or later, or n."""
+    while i + STRIDE < n and begins[i + STRIDE] < edge:
+        i += STRIDE
+    while i < n and begins[i] < edge:
+        i += 1
+    return i
+
+
 class TwoStacksLite(InOrder):
     """In-order window, amortized constant time, n + 1 partials.
 
@@ -82,6 +195,8 @@ class TwoStacksLite(InOrder):
 
     cursors = At
     steps = (start, insert, evict, query, size)
+    following = follow
+    looks_ahead = True
 
     def check(self) -> None:
         at = self._at

@@ -12,7 +12,7 @@ import numpy as np
 from sash.kernel import Layout, drivers, words
 from sash.kernel.answers import Answers
 from sash.kernel.bind import bind_plain
-from sash.kernel.cells import as_columns
+from sash.kernel.cells import Table, as_columns
 from sash.kernel.compiled import Kernel, Target, compiled, compiled_or_none
 from sash.kernel.cursors import entered, left, places
 from sash.kernel.room import Queue, Store
@@ -108,6 +108,8 @@ class InOrder(Window):
     cells_an_item: ClassVar[int] = 1
     scratch: ClassVar[int] = 0  # places of `hold` beyond those of the cursors
     steps: ClassVar[tuple[Callable[..., Any], ...]]  # start, insert, evict, query, size
+    following: ClassVar[Callable[..., Any]] = drivers.follow
+    looks_ahead: ClassVar[bool] = False  # whether `following` needs cells for rows to come
 
     def _adopt(self, monoid: Monoid, inputs: Any) -> None:
         self._monoid, self._inputs = monoid, inputs
@@ -126,6 +128,7 @@ class InOrder(Window):
         self._checked = self._layout is None
         self._kernels: dict[Any, Kernel | None] = {}
         self._shift = 0  # the row number of item 0, for `follow`
+        self._coming = Table(self._layout, 0)
 
     def _new_room(self) -> Any:
         return Queue(self._layout, self._monoid.identity, self._places, self.cells_an_item)
@@ -216,27 +219,37 @@ class InOrder(Window):
         room: Callable[[np.dtype, int], np.ndarray] = lambda dtype, n: np.empty(n, dtype),
     ) -> tuple[Any, Any]:
         columns = None if isinstance(xs, list) else self._columns(xs)
-        n = len(lo)
+        n, driver = len(lo), type(self).following
         self._room.reserve_ring(self._at, max(longest, len(self)) + 1)
-        kernel = self._kernel(drivers.follow, columns)
+        to_come = 1 + max(0, int(hi[-1]) - self.reached) if n and self.looks_ahead else 0
+        kernel = self._kernel(driver, columns)
         if kernel is None or columns is None:
             answers: list[Any] = [None] * n
-            run = self._plain(drivers.follow)
+            run = self._plain(driver)
             bounds = lo.tolist(), hi.tolist()
             with self._whole():
                 self._at, self._shift = run(
-                    self._q, self._at, self._shift, items(xs), base, n, *bounds, answers
+                    self._q, self._at, self._shift, items(xs), base, n, *bounds,
+                    [None] * to_come, answers,
                 )
             return answers, None
         assert kernel.answer is not None
         out = Answers(kernel.answer, n, room(kernel.answer.layout.array_dtype, n))
+        ahead = self._ahead(to_come)
         with self._whole():
             at, self._shift = kernel.run(
                 self._room.memory(), entered(self._at, self._room.held), self._shift,
-                addresses(columns), base, n, lo.ctypes.data, hi.ctypes.data, out.address,
+                addresses(columns), base, n, lo.ctypes.data, hi.ctypes.data, ahead.address,
+                out.address,
             )  # fmt: skip
             self._at = left(at, self._room.held)
         return out.arrays()
+
+    def _ahead(self, cells: int) -> Table:
+        """Cells for the partials of rows to come, kept from call to call."""
+        if len(self._coming) < cells:
+            self._coming = Table(self._layout, cells)
+        return self._coming
 
     @property
     def reached(self) -> int:

@@ -56,9 +56,11 @@ def bounds(frame: Frame, times: Any, content: Any = None) -> Bounds:
 
 
 def _rows(frame: Rows, n: int) -> Bounds:
-    i = np.arange(n)
-    lo = np.zeros(n, np.int64) if frame.preceding is None else np.clip(i - frame.preceding, 0, n)
-    hi = np.full(n, n) if frame.following is None else np.clip(i + frame.following + 1, 0, n)
+    i, lo, hi = np.arange(n), np.zeros(n, np.int64), np.full(n, n)
+    if frame.preceding is not None:
+        lo = np.clip(i - min(frame.preceding, n), 0, n)
+    if frame.following is not None:
+        hi = np.clip(i + min(frame.following, n) + 1, 0, n)
     return lo, np.maximum(hi, lo)
 
 

@@ -1,0 +1,119 @@
+"""`follow`: answers over windows whose bounds are known, in calls of any size."""
+
+from __future__ import annotations
+
+from functools import reduce
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sash import Monoid, swag
+from sash import monoids as m
+from sash.testing import counting
+from tests.conformance.cases import Case, affine, bits, int_sum, small_float, small_int, words
+
+SHAPES = {  # how far windows reach back and ahead of row i, at most, and how often they jump
+    "short": (3, 1, 0.0),
+    "around": (20, 15, 0.0),
+    "long": (400, 0, 0.0),
+    "gaps": (12, 2, 0.05),
+    "empty": (2, -1, 0.02),
+}
+
+
+def bounds(random: Random, shape: str, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds that only grow; some windows are empty, some have nothing of the one before."""
+    back, ahead, jumps = SHAPES[shape]
+    lo, hi, a, b = [], [], 0, 0
+    for i in range(n):
+        a = max(a, i - random.randint(back // 2, back))
+        if random.random() < jumps:
+            a = max(a, b, i)
+        b = min(n, max(b, a, i + 1 + random.randint(min(0, ahead), ahead)))
+        lo.append(min(a, n))
+        hi.append(max(lo[-1], b))
+    return np.array(lo, np.int64), np.array(hi, np.int64)
+
+
+def follow(
+    window: Any, xs: Any, lo: np.ndarray, hi: np.ndarray, random: Random, most: int
+) -> list[Any]:
+    """The answers of calls for up to `most` rows, each given only what no call has reached."""
+    answers: list[Any] = []
+    while len(answers) < len(lo):
+        rows = slice(len(answers), len(answers) + random.randint(1, most))
+        base = min(window.reached, len(xs) - 1)
+        longest = int((hi[rows] - lo[rows]).max())
+        found, nulls = window.follow(xs[base:], base, lo[rows], hi[rows], longest)
+        assert nulls is None
+        answers += found if isinstance(found, list) else found.tolist()
+    return answers
+
+
+def expected(monoid: Monoid, xs: list[Any], lo: np.ndarray, hi: np.ndarray) -> list[Any]:
+    lifted = [monoid.lift(x) for x in xs]
+    return [
+        monoid.lower(reduce(monoid.combine, lifted[a:b], monoid.identity))
+        for a, b in zip(lo, hi, strict=True)
+    ]
+
+
+ALGORITHMS = [
+    (swag.TwoStacksLite, Case(affine, small_int)),
+    (swag.TwoStacksLite, Case(words, small_int, compiles=False)),
+    (swag.TwoStacksLite, Case(bits, small_int)),
+    (swag.TwoStacksLite, Case(m.Max, small_float)),
+    (swag.DABALite, Case(affine, small_int)),
+    (swag.SubtractOnEvict, Case(int_sum, small_int)),
+]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(("algorithm", "case"), ALGORITHMS)
+def test_answers_are_those_of_the_windows(
+    algorithm: Any, case: Case, compiled: bool, shape: str
+) -> None:
+    if compiled and not case.compiles:
+        pytest.skip("its state is made of objects")
+    random, n = Random(shape), 700
+    xs = [case.draw(random) for _ in range(n)]
+    lo, hi = bounds(random, shape, n)
+    wanted = expected(case.make(), xs, lo, hi)
+    for most in (1, 40, n):
+        window = algorithm(case.make(), compiled=compiled)
+        found = follow(window, np.array(xs) if compiled else xs, lo, hi, random, most)
+        window.check()
+        for i in range(n):
+            if lo[i] < hi[i]:  # of an empty one, nothing is said
+                assert np.array_equal(found[i], wanted[i]), (most, i, lo[i], hi[i])
+
+
+@pytest.mark.parametrize("most", [1, 40, 5000])
+@pytest.mark.parametrize("reach", [1, 2, 10, 300, 4000])
+def test_two_stacks_takes_three_combines_per_row_whatever_the_window(reach: int, most: int) -> None:
+    """One for a suffix, one for a prefix, one for an answer, in calls of any size."""
+    monoid, counter = counting(m.Max())
+    n, random = 5000, Random(reach)
+    xs = [random.random() for _ in range(n)]
+    rows = np.arange(n)
+    lo, hi = np.maximum(0, rows + 1 - reach), rows + 1
+    assert follow(swag.TwoStacksLite(monoid), xs, lo, hi, random, most) == expected(
+        m.Max(), xs, lo, hi
+    )
+    assert counter.combines <= 3 * n
+
+
+def test_a_window_that_followed_goes_on_row_by_row() -> None:
+    xs = [float(x) for x in range(20)]
+    window = swag.TwoStacksLite(m.Sum())
+    rows = np.arange(20)
+    window.follow(xs, 0, np.maximum(0, rows - 4), rows + 1, 5)
+    again = swag.restore(window.snapshot(), m.Sum())
+    for each in (window, again):
+        assert each.query() == sum(range(15, 20))
+        each.insert(100.0)
+        each.evict()
+        assert (len(each), each.query()) == (5, 100 + sum(range(16, 20)))
