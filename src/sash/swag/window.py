@@ -229,8 +229,15 @@ class InOrder(Window):
             bounds = lo.tolist(), hi.tolist()
             with self._whole():
                 self._at, self._shift = run(
-                    self._q, self._at, self._shift, items(xs), base, n, *bounds,
-                    [None] * to_come, answers,
+                    self._q,
+                    self._at,
+                    self._shift,
+                    items(xs),
+                    base,
+                    n,
+                    *bounds,
+                    [None] * to_come,
+                    answers,
                 )
             return answers, None
         assert kernel.answer is not None
