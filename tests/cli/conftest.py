@@ -10,7 +10,7 @@ import pytest
 from pyarrow import csv, parquet
 
 import sash.spark
-from sash.cli.run import SETTINGS
+from sash.cli.on_spark import SETTINGS
 
 SASH = [sys.executable, "-c", "import sys; from sash.cli import main; sys.exit(main())"]
 

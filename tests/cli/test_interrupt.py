@@ -67,7 +67,7 @@ def test_while_spark_starts(command: Callable[[], subprocess.Popen[str]]) -> Non
     """The JVM is there and does not answer yet."""
     process = command()
     said = interrupted(process, lambda: any(map(is_driver, _group(process.pid))))
-    assert said == [LAST]
+    assert said == ["  on Spark: the file has a [spark] table", LAST]
 
 
 def is_driver(process: psutil.Process) -> bool:

@@ -93,6 +93,17 @@ def test_the_command_refuses_before_anything_starts(
     assert tree(file.parent) == before
 
 
+@pytest.mark.parametrize("report", ["rows.parquet", "changed.toml", "out/page.html"])
+def test_a_report_is_not_written_over_what_is_read(
+    report: str, changed: Change, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = changed()
+    before = tree(file.parent)
+    assert main(["run", str(file), "--report", str(file.parent / report)]) == 2
+    assert "sash: run: --report" in capsys.readouterr().err
+    assert tree(file.parent) == before
+
+
 FOREIGN = {
     "a file": (["out"], "it is a file"),
     "a folder of the user's": (["out/mine.txt"], "it holds mine.txt"),

@@ -11,15 +11,15 @@ from pyarrow import parquet
 
 import sash
 from sash import functions as sf
-from sash.cli import pipeline, run
+from sash.cli import on_spark, pipeline
 from sash.cli.errors import EndError
 from tests.cli.conftest import SASH
 
 Change = Callable[..., Path]
 
 
-def ran(file: Path, spark: Any) -> run.Outcome:
-    return run.batch(pipeline.load(file), spark)
+def ran(file: Path, spark: Any) -> on_spark.Outcome:
+    return on_spark.batch(pipeline.load(file), spark)
 
 
 def ends(file: Path, spark: Any) -> str:

@@ -10,7 +10,7 @@ import pytest
 from pyarrow import parquet
 
 import sash
-from sash.cli import demo, demo_report, run
+from sash.cli import demo, demo_report, on_spark
 from tests.report.test_browser import browser, opened
 
 __all__ = ["browser"]  # the fixture
@@ -26,8 +26,8 @@ def findings(out: Path, rows: int | None) -> tuple[demo.Findings, Any]:
         {"batchId": i, "numInputRows": 1000, "durationMs": {"triggerExecution": 500 + 100 * i}}
         for i in range(4)
     ]
-    stream = run.Outcome(len(answers) - 100, 4.25, batches=batches)
-    batch = run.Outcome(len(answers), 1.5, plan)
+    stream = on_spark.Outcome(len(answers) - 100, 4.25, batches=batches)
+    batch = on_spark.Outcome(len(answers), 1.5, plan)
     none, equal = dict.fromkeys(demo.NATIVE, 0), dict.fromkeys(pipeline.aggregations, 0)
     return demo.Findings(table, answers, batch, 2.5, none, stream, equal), pipeline
 

@@ -97,8 +97,6 @@ class Table:
                 self.wrong(key, f"no such key; {known(sorted(self.asked), key)}")
 
 
-DEEPEST = 64
-"""Brackets within brackets; a pipeline needs 4, and parsers recurse."""
 LONG = re.compile(r"\d[\d_]{1000}")
 """Python reads no whole number of more than 4,300 digits: its time is quadratic in their count."""
 
@@ -128,9 +126,11 @@ def read(path: Path) -> Table:
 
 def _check_text(path: Path, text: str) -> None:
     """End at what parsers of TOML and of numbers fail on with errors of their own."""
-    deep = lines.deeper_than(DEEPEST, text)
+    deep = lines.too_deep(text)
     if deep is not None:
-        raise EndError(f"{path}:{deep}: brackets are nested more than {DEEPEST} deep", WRONG_INPUT)
+        raise EndError(
+            f"{path}:{deep}: brackets are nested more than {lines.DEEPEST} deep", WRONG_INPUT
+        )
     number = LONG.search(text)
     if number is not None:
         line = text.count("\n", 0, number.start()) + 1
@@ -146,8 +146,8 @@ def _check_values(root: Table) -> None:
             left.extend(((*path, key), one) for key, one in value.items())
         if isinstance(value, list):
             left.extend(((*path, place), one) for place, one in enumerate(value))
-        if len(path) > DEEPEST:
-            root.wrong(str(path[0]), f"tables are nested more than {DEEPEST} deep")
+        if len(path) > lines.DEEPEST:
+            root.wrong(str(path[0]), f"tables are nested more than {lines.DEEPEST} deep")
         if isinstance(value, int) and not -(1 << 63) <= value < 1 << 63:
             table = Table(root.file, {}, root.places, path)
             table.wrong(None, f"a whole number must fit in 64 bits, not {short(value)}")

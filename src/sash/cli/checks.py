@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import NoReturn
 
-from sash.cli import sinks, sources
+from sash.cli import files, sinks
 from sash.cli.apart import check_apart
-from sash.cli.errors import EndError
+from sash.cli.errors import WRONG_INPUT, EndError
 from sash.cli.pipeline import Pipeline
 from sash.cli.replace import CHECKPOINT, Place, check_replaceable, repair
 
 
 def check(pipeline: Pipeline, as_stream: bool) -> None:
     """Repair what a killed run left at the sink; end if this run cannot begin."""
-    sources.check_there(pipeline.source)
+    files.check_there(pipeline.source)
     check_places(pipeline)
     if as_stream:
         check_watermark(pipeline)
@@ -56,14 +57,14 @@ def places(pipeline: Pipeline, as_stream: bool) -> list[Place]:
 def check_places(pipeline: Pipeline) -> None:
     """End if what a run writes overlaps with what it reads."""
     kept: dict[str, Iterable[Path]] = {
-        "the source": list(sources.places(pipeline.source)),
+        "the source": list(files.places(pipeline.source)),
         "the pipeline file": [pipeline.file],
     }
     sink, checkpoint = pipeline.sink, place_of_checkpoint(pipeline)
     if sink.path is not None:
         others = kept if checkpoint is None else kept | {"the checkpoint": [checkpoint]}
         check_apart(sink.path, others, lambda problem: sink.table.wrong("path", problem))
-        if sources.matches(pipeline.source, sink):
+        if files.matches(pipeline.source, sink):
             sink.table.wrong(
                 "path",
                 f"{sink.path} would be read by the next run, as source.path = "
@@ -74,6 +75,23 @@ def check_places(pipeline: Pipeline) -> None:
         check_apart(
             pipeline.stream.checkpoint, kept, lambda problem: stream.wrong("checkpoint", problem)
         )
+
+
+def check_report(pipeline: Pipeline, report: Path) -> None:
+    """End if a report cannot be made, or would be written over what is not a report."""
+    sink = pipeline.sink
+    if sink.format != "parquet" or sink.path is None:
+        sink.table.wrong("format", 'a report is made of what was written; use "parquet"')
+    kept = {
+        "the source": files.places(pipeline.source),
+        "the pipeline file": [pipeline.file],
+        "the sink": [sink.path],
+    }
+    check_apart(report, kept, _wrong_report)
+
+
+def _wrong_report(problem: str) -> NoReturn:
+    raise EndError(f"run: --report {problem}", WRONG_INPUT)
 
 
 def _check_checkpoint(pipeline: Pipeline, checkpoint: Path) -> None:

@@ -16,7 +16,8 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
-from sash.cli import flights, run
+from sash.cli import flights, on_spark
+from sash.cli.call import Outcome
 from sash.cli.errors import EndError
 from sash.cli.pipeline import Pipeline, load
 from sash.cli.progress import stage, watched
@@ -122,10 +123,10 @@ class Findings:
 
     flights: pa.Table
     answers: pa.Table
-    batch: run.Outcome
+    batch: Outcome
     native_seconds: float
     native_wrong: dict[str, int]
-    stream: run.Outcome
+    stream: Outcome
     stream_wrong: dict[str, int]
 
 
@@ -135,11 +136,8 @@ def main(out: Path, rows: int | None = None) -> int:
     if out.exists() and not _is_demo(out):
         raise EndError(f"{out} is there already and is not a demo's: choose another with --out")
     pipeline = prepare(out, rows)
-    spark = run.start(pipeline)
-    try:
+    with on_spark.started(pipeline) as spark:
         found = examine(pipeline, spark)
-    finally:
-        spark.stop()
     with stage("drawing the report"):
         from sash.cli.demo_report import page
 
@@ -171,14 +169,14 @@ def examine(pipeline: Pipeline, spark: SparkSession) -> Findings:
     """The batch, Spark's own frames and the stream, compared."""
     place = pipeline.sink.path
     assert place is not None
-    batch = run.batch(pipeline, spark)
+    batch = on_spark.batch(pipeline, spark)
     seconds, theirs = native(pipeline, spark)
     with stage("comparing with Spark's own frames"):
         answers = parquet.read_table(place)
         wrong = differing(answers, theirs, list(NATIVE))
     source = parquet.read_table(place.with_name("flights"))
     streaming = replace(pipeline, sink=replace(pipeline.sink, path=place.with_name("stream")))
-    stream = run.stream(streaming, spark)
+    stream = on_spark.stream(streaming, spark)
     with stage("comparing the stream with the batch"):
         emitted = parquet.read_table(streaming.sink.path)
         changed = differing(emitted, answers, list(pipeline.aggregations))
@@ -192,7 +190,7 @@ def native(pipeline: Pipeline, spark: SparkSession) -> tuple[float, pa.Table]:
     begun = time.monotonic()
     with (
         stage("Spark's own frames") as running,
-        watched(running, lambda: run.tasks(spark, running)),
+        watched(running, lambda: on_spark.tasks(spark, running)),
     ):
         table = theirs.toArrow()
         running.note = f"{len(NATIVE)} of {len(pipeline.aggregations)} answers"

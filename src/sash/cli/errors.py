@@ -76,7 +76,7 @@ def _corrupt(text: str) -> str:
     if record:
         why = f": {cause[-1]}" if cause and "MALFORMED" not in cause[-1] else ""
         return _trimmed(f"a corrupt row{where}: {record.group(1)}{why}")
-    return _trimmed(f"a file can not be read{where}: {cause[-1] if cause else text}")
+    return _trimmed(f"a file cannot be read{where}: {cause[-1] if cause else text}")
 
 
 def _trimmed(text: str, most: int = 400) -> str:

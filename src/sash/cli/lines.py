@@ -12,6 +12,9 @@ from typing import Any
 Path = tuple[str | int, ...]
 """The keys that lead to a value, and places in an array of tables."""
 
+DEEPEST = 64
+"""Brackets within brackets, and keys with dots: a pipeline needs 4, and parsers recurse."""
+
 PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 STRING = re.compile(
     r'"""(?:\\.|[^\\])*?"{3,5}' r"|'''.*?'{3,5}" r'|"(?:\\.|[^"\\\n])*"' r"|'[^'\n]*'", re.DOTALL
@@ -34,16 +37,16 @@ def lines_of(text: str) -> dict[Path, int]:
 MARKS = re.compile(rf"{STRING.pattern}|#[^\n]*|[\[{{]|[\]}}]", re.DOTALL)
 
 
-def deeper_than(depth: int, text: str) -> int | None:
-    """The line where brackets are nested deeper than that; the text may be anything.
+def too_deep(text: str) -> int | None:
+    """The line where brackets are nested deeper than DEEPEST; the text may be anything.
 
-    >>> deeper_than(1, 'a = "[["\\nb = [[1]]')
+    >>> too_deep('a = "' + "[" * 99 + '"\\nb = ' + "[" * 99 + "]" * 99)
     2
     """
     open_ = 0
     for mark in MARKS.finditer(text):
         open_ += {"[": 1, "{": 1, "]": -1, "}": -1}.get(mark.group(), 0)
-        if open_ > depth:
+        if open_ > DEEPEST:
             return text.count("\n", 0, mark.start()) + 1
     return None
 
@@ -108,7 +111,7 @@ class _Scanner:
             self.at = token.end()
             self.blank()
             if not self.text.startswith(".", self.at):
-                return found
+                return found[:DEEPEST]  # the line of those is the line of all
             self.at += 1
 
     def value(self, path: Path) -> None:

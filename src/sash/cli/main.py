@@ -5,12 +5,18 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import warnings
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sash
 from sash.cli.errors import FAILED, INTERRUPTED, WRONG_INPUT, EndError, known, one_line
 from sash.windows.duration import Duration
+
+if TYPE_CHECKING:
+    from sash.cli.call import Outcome
+    from sash.cli.pipeline import Pipeline
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -20,7 +26,9 @@ def main(arguments: list[str] | None = None) -> int:
     """
     options = parser().parse_args(arguments)
     try:
-        return int(options.command(options) or 0)
+        with warnings.catch_warnings():
+            warnings.showwarning = _warn
+            return int(options.command(options) or 0)
     except EndError as end:
         print(f"sash: {end}", file=sys.stderr)
         return end.status
@@ -38,9 +46,13 @@ def main(arguments: list[str] | None = None) -> int:
         return FAILED
 
 
+def _warn(message: Warning | str, *where: Any, **more: Any) -> None:
+    print(f"sash: {' '.join(str(message).split())}", file=sys.stderr)
+
+
 def parser() -> argparse.ArgumentParser:
     """The arguments of all commands."""
-    top = argparse.ArgumentParser("sash", description="Aggregates over sliding windows, on Spark.")
+    top = argparse.ArgumentParser("sash", description="Aggregates over sliding windows.")
     top.add_argument("--version", action="version", version=f"sash {sash.__version__}")
     commands = top.add_subparsers(required=True, metavar="COMMAND")
 
@@ -49,12 +61,14 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--stream", action="store_true", help="as a stream, from the same file")
     one.add_argument("--for", dest="seconds", type=_span, metavar="TIME",
                      help="end a stream after that time, as in --for '30 s'")  # fmt: skip
+    _add_engine(one)
     one.add_argument("--report", type=Path, metavar="PAGE.html", help="show the answers on a page")
     one.set_defaults(command=_run)
 
     one = commands.add_parser("explain", help="say what a pipeline file would run, and why")
     one.add_argument("file", type=Path, metavar="FILE.toml")
     one.add_argument("--stream", action="store_true", help="as a stream")
+    _add_engine(one)
     one.set_defaults(command=_explain)
 
     one = commands.add_parser("demo", help="rolling features over a year of real flights")
@@ -76,6 +90,11 @@ def parser() -> argparse.ArgumentParser:
     return top
 
 
+def _add_engine(command: argparse.ArgumentParser) -> None:
+    what = "in this process or on Spark, whatever the file says"
+    command.add_argument("--engine", choices=("auto", "local", "spark"), help=what)
+
+
 def _span(text: str) -> float:
     try:
         return Duration.of(text).ns / 1e9
@@ -84,42 +103,69 @@ def _span(text: str) -> float:
 
 
 def _run(options: argparse.Namespace) -> None:
-    from sash.cli import checks, pipeline, run
+    from sash.cli import checks
 
     if options.seconds is not None and not options.stream:
         raise EndError("run: --for is for streams: add --stream", WRONG_INPUT)
-    loaded = pipeline.load(options.file)
-    if options.report is not None and loaded.sink.format != "parquet":
-        loaded.sink.table.wrong("format", 'a report is made of what was written; use "parquet"')
+    loaded = _loaded(options)
+    if options.report is not None:
+        checks.check_report(loaded, options.report)
     checks.check(loaded, options.stream)
-    spark = run.start(loaded)
-    try:
-        if options.stream:
-            outcome = run.stream(loaded, spark, options.seconds)
-        else:
-            outcome = run.batch(loaded, spark)
-        rate = outcome.rows / outcome.seconds if outcome.seconds else 0.0
-        place = f" to {loaded.sink.path}" if loaded.sink.path else ""
-        print(f"{outcome.rows:,} rows{place} in {outcome.seconds:.1f} s, {rate:,.0f} a second")
-        if outcome.late:
-            print(f"{outcome.late:,} rows came too late for watermark = {loaded.watermark!r}")
-        if options.report is not None:
-            from sash.cli.run_report import write
+    outcome = _outcome(loaded, options)
+    rate = outcome.rows / outcome.seconds if outcome.seconds else 0.0
+    place = f" to {loaded.sink.path}" if loaded.sink.path else ""
+    print(f"{outcome.rows:,} rows{place} in {outcome.seconds:.1f} s, {rate:,.0f} a second")
+    if outcome.late:
+        print(f"{outcome.late:,} rows came too late for watermark = {loaded.watermark!r}")
+    if options.report is not None:
+        from sash.cli.run_report import write
 
-            print(f"report: {write(loaded, outcome, spark, options.report)}")
-    finally:
-        spark.stop()
+        print(f"report: {write(loaded, outcome, options.report)}")
+
+
+def _outcome(loaded: Pipeline, options: argparse.Namespace) -> Outcome:
+    """Run a pipeline on the engine that fits, and say which that is."""
+    from sash.cli import engine
+
+    chosen = engine.choose(loaded, options.stream)
+    print(f"  {chosen}", file=sys.stderr)
+    if chosen.local:
+        from sash.cli import in_process
+
+        return in_process.batch(loaded, str(chosen))
+    from sash.cli import on_spark
+
+    with on_spark.started(loaded) as spark:
+        if options.stream:
+            return on_spark.stream(loaded, spark, options.seconds)
+        return on_spark.batch(loaded, spark, str(chosen))
 
 
 def _explain(options: argparse.Namespace) -> None:
-    from sash.cli import pipeline, run
+    from sash.cli import checks, engine, files
+
+    loaded = _loaded(options)
+    files.check_there(loaded.source)
+    if options.stream:
+        checks.check_watermark(loaded)
+    chosen = engine.choose(loaded, options.stream)
+    if chosen.local:
+        from sash.cli import in_process
+
+        print(in_process.explain(loaded, str(chosen)))
+        return
+    from sash.cli import on_spark
+
+    with on_spark.started(loaded) as spark:
+        print(on_spark.explain(loaded, spark, options.stream, str(chosen)))
+
+
+def _loaded(options: argparse.Namespace) -> Pipeline:
+    """The pipeline file, with what the command says instead of it."""
+    from sash.cli import pipeline
 
     loaded = pipeline.load(options.file)
-    spark = run.start(loaded)
-    try:
-        print(run.explain(loaded, spark, options.stream))
-    finally:
-        spark.stop()
+    return loaded if options.engine is None else replace(loaded, engine=options.engine)
 
 
 def _demo(options: argparse.Namespace) -> Any:

@@ -3,6 +3,7 @@
     time = "ts"                       # the column that orders the rows
     keys = ["user"]
     watermark = "10 minutes"          # how late a row may come, in a stream
+    engine = "local"                  # in this process; "spark"; chosen if it is left out
 
     [source]
     format = "parquet"                # csv, json, kafka, rate
@@ -33,6 +34,7 @@ from sash.windows.duration import Duration
 
 FILES = ("parquet", "csv", "json")
 SOURCES = (*FILES, "kafka", "rate")
+ENGINES = ("auto", "local", "spark")
 SINKS = ("parquet", "csv", "console")
 Setting = str | int | float | bool
 
@@ -94,6 +96,7 @@ class Pipeline:
     every: str | None
     aggregations: dict[str, Aggregation]
     spark: dict[str, Setting]
+    engine: str  # auto: by what the file needs, and by the size of its source
 
     @property
     def name(self) -> str:
@@ -116,6 +119,7 @@ def load(file: str | Path) -> Pipeline:
         sink=_sink(root, home),
         stream=_stream(root, home),
         spark=_spark(root),
+        engine=root.choice("engine", ENGINES, "auto"),
         root=root,
     )
     root.end()

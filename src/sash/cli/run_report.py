@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyarrow import parquet
 
 import sash
-from sash.cli import sinks
+from sash.cli.call import Outcome
 from sash.cli.pipeline import Pipeline
-from sash.cli.run import Outcome
-from sash.cli.spark_types import SparkSession
 from sash.plan.explain import Explanation
 from sash.report import Figure, Page, Section, Series, Table, Tile, lines
 from sash.report.page import Text
@@ -28,10 +27,10 @@ from sash.windows.frames import Range
 KEYS, MOST = 4, 4  # as many keys, and as many answers of each, are drawn
 
 
-def write(pipeline: Pipeline, outcome: Outcome, spark: SparkSession, place: Path) -> Path:
-    """Draw what a run wrote; returns where the page is."""
+def write(pipeline: Pipeline, outcome: Outcome, place: Path) -> Path:
+    """Draw what a run wrote as Parquet; returns where the page is."""
     assert pipeline.sink.path is not None
-    answers: pa.Table = sinks.written(spark, pipeline.sink, pipeline.sink.path).toArrow()
+    answers = parquet.read_table(pipeline.sink.path)
     rate = outcome.rows / outcome.seconds if outcome.seconds else 0.0
     tiles = [
         Tile("rows", f"{outcome.rows:,}"),

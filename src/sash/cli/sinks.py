@@ -1,15 +1,15 @@
-"""Sinks: where answers go, and how they are read back."""
+"""Sinks: where answers go, whichever engine writes them."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import unquote
 
 from sash.cli.errors import EndError
-from sash.cli.pipeline import Sink
+from sash.cli.pipeline import Pipeline, Sink
 from sash.cli.replace import LOG, Place, check_replaceable, replacing
-from sash.cli.spark_types import DataFrame, SparkSession
 
 
 def check_free(sink: Sink) -> None:
@@ -27,29 +27,22 @@ def check_free(sink: Sink) -> None:
         sink.table.wrong("path", str(problem))
 
 
-def write(answers: DataFrame, sink: Sink) -> int:
-    """Write a batch's answers, whole or not at all; returns how many rows there are."""
-    if sink.path is None:
-        answers = answers.cache()
-        count = answers.count()
-        answers.show(20, truncate=False)
-        return count
+def write(sink: Sink, save: Callable[[Path], int]) -> int:
+    """Have a batch's answers written, whole or not at all; returns how many rows there are.
+
+    `save` writes a folder and returns its number of rows.
+    """
+    assert sink.path is not None
     with replacing(sink.path) as unfinished:
-        options = {"header": True} if sink.format == "csv" else {}
-        writer = answers.write.format(sink.format).options(**(options | sink.options))
-        writer.save(str(unfinished))
-        count = written(answers.sparkSession, sink, unfinished).count()
+        count = save(unfinished)
         if count == 0:
             raise EndError("the source is empty: no rows, so nothing is written")
     return count
 
 
-def written(spark: SparkSession, sink: Sink, place: Path) -> DataFrame:
-    """What was written to a place, read back."""
-    reader = spark.read.format(sink.format)
-    if sink.format == "csv":
-        reader = reader.options(**({"header": True} | sink.options))
-    return reader.load(str(place))
+def no_rows(pipeline: Pipeline) -> EndError:
+    """What ends a run over a source without rows."""
+    return EndError(f"{pipeline.source}: the source is empty: no rows, nothing is written")
 
 
 def sweep(sink: Sink) -> None:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from fnmatch import fnmatch
-from pathlib import Path
 from typing import Any
 
 from sash.cli.errors import EndError, one_line
-from sash.cli.pipeline import FILES, Pipeline, Sink, Source, check_columns
+from sash.cli.pipeline import FILES, Pipeline, Source, check_columns
 from sash.cli.spark_types import DataFrame, SparkSession
 from sash.spark.names import quoted
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "parquet": {},
-    # a row that can not be read is an error: to leave it out would change answers silently
+    # a row that cannot be read is an error: to leave it out would change answers silently
     "csv": {"header": True, "mode": "FAILFAST", "enforceSchema": False},
     "json": {"mode": "FAILFAST"},
 }
@@ -57,53 +53,6 @@ def _files(pipeline: Pipeline, spark: SparkSession, stream: bool) -> DataFrame:
         options["maxFilesPerTrigger"] = pipeline.stream.files
     incoming = spark.readStream.format(source.format).options(**options).schema(batch.schema)
     return incoming.load(str(source.path))
-
-
-def check_there(source: Source) -> None:
-    """End if the source is of files, and there are none."""
-    path = source.path
-    if path is None:
-        return
-    if _is_pattern(path):
-        if not any(_matching(path)):
-            source.table.wrong("path", f"no file matches {path}")
-        return
-    if not path.exists():
-        source.table.wrong("path", f"there is no file or directory {path}")
-    if path.is_dir() and not any(_is_data(file) for file in path.rglob("*")):
-        source.table.wrong("path", f"the directory {path} holds no files: the source is empty")
-
-
-def places(source: Source) -> Iterator[Path]:
-    """All that a source of files reads: its path, what matches it, and where links in it lead."""
-    if source.path is None:
-        return
-    for path in _matching(source.path) if _is_pattern(source.path) else [source.path]:
-        yield path
-        for folder, folders, files in os.walk(path):
-            inner = (Path(folder, name) for name in (*folders, *files))
-            yield from (link for link in inner if link.is_symlink())
-
-
-def matches(source: Source, sink: Sink) -> bool:
-    """Whether the source's pattern is one of the sink, so that a later run reads its answers."""
-    if source.path is None or sink.path is None or not _is_pattern(source.path):
-        return False
-    written = (sink.path.resolve() / f"part-00000.{sink.format}").parts
-    wanted = source.path.resolve().parts  # the part before the pattern may hold links
-    return len(written) >= len(wanted) and all(map(fnmatch, written, wanted))
-
-
-def _is_pattern(path: Path) -> bool:
-    return any(letter in str(path) for letter in "*?[")
-
-
-def _matching(pattern: Path) -> Iterator[Path]:
-    return Path(pattern.anchor).glob(str(pattern.relative_to(pattern.anchor)))
-
-
-def _is_data(file: Path) -> bool:
-    return file.is_file() and not file.name.startswith((".", "_"))
 
 
 def _rate(source: Source, spark: SparkSession, stream: bool) -> DataFrame:

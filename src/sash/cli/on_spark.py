@@ -1,4 +1,4 @@
-"""`sash run` and `sash explain`: a pipeline file on Spark, in a batch or as a stream."""
+"""A pipeline file on Spark, in a batch or as a stream."""
 
 from __future__ import annotations
 
@@ -9,42 +9,45 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from typing import Any, NoReturn, TextIO
+from pathlib import Path
+from typing import Any, TextIO
 
-import sash
 from sash.cli import checks, replace, sinks, sources
+from sash.cli.call import Outcome, answers, asked, planned
 from sash.cli.errors import INTERRUPTED, EndError, one_line
-from sash.cli.pipeline import Pipeline, Setting
+from sash.cli.pipeline import Pipeline, Setting, Sink
 from sash.cli.progress import Stage, stage, watched
 from sash.cli.spark_types import DataFrame, SparkSession, StreamingQuery
-from sash.plan.explain import Explanation, Step
+from sash.plan.explain import Explanation
 from sash.windows.duration import Duration
 
 SETTINGS: dict[str, Setting] = {
     # Spark's own default is a type that other readers of Parquet have given up
     "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
 }
+NAME = "on Spark"
 RECENT = 1000
 """Batches of a stream of which the figures are kept."""
 
 
-@dataclass
-class Outcome:
-    """What a run did: how many rows it wrote, in how long, by which plan."""
-
-    rows: int
-    seconds: float
-    plan: Explanation | None = None
-    batches: list[dict[str, Any]] = field(default_factory=list)  # a stream's last ones
-    late: int = 0  # rows of a stream that came after the watermark had passed them
+@contextmanager
+def started(pipeline: Pipeline) -> Iterator[SparkSession]:
+    """Spark while the body runs."""
+    spark = start(pipeline)
+    try:
+        yield spark
+    finally:
+        spark.stop()
 
 
 def start(pipeline: Pipeline) -> SparkSession:
     """A Spark session with the file's settings, silent but for what ends the command."""
     settings = SETTINGS | pipeline.spark
     master = str(settings.pop("master", "local[*]"))
-    from sash.spark import NoJavaError, session
+    try:
+        from sash.spark import NoJavaError, session
+    except ImportError as problem:
+        raise EndError(f"this needs Spark: pip install 'sash[spark]' ({problem})") from None
 
     home = str(pipeline.file.resolve().parent)  # workers may import what is beside the file
     paths = os.environ.get("PYTHONPATH", "").split(os.pathsep)
@@ -88,77 +91,52 @@ def silenced() -> Iterator[TextIO]:
         said.close()
 
 
-def windowed(pipeline: Pipeline, rows: DataFrame) -> Any:
-    """The call of the library that the file describes."""
-    options: dict[str, Any] = {}
-    if rows.isStreaming:
-        options = {"emit": pipeline.stream.emit, "late": pipeline.stream.late}
-        assert pipeline.watermark is not None
-        delay = f"{Duration.of(pipeline.watermark).ns / 1e6:.0f} milliseconds"
-        rows = rows.withWatermark(pipeline.time, delay)
-    found = sash.windowed(rows, by=pipeline.keys, time=pipeline.time, **options)
-    return found if pipeline.every is None else found.every(pipeline.every)
+def explain(
+    pipeline: Pipeline, spark: SparkSession, as_stream: bool = False, engine: str = NAME
+) -> Explanation:
+    """The plan in words; no row is read but for its schema."""
+    return planned(pipeline, sources.rows(pipeline, spark, as_stream), engine)
 
 
-def answers(pipeline: Pipeline, rows: DataFrame) -> DataFrame:
-    """The answers, checked: an error of the call is one of the file."""
-    try:
-        return windowed(pipeline, rows).agg(**pipeline.aggregations)
-    except (KeyError, TypeError, ValueError) as problem:
-        _blame(pipeline, one_line(problem))
-
-
-def explain(pipeline: Pipeline, spark: SparkSession, as_stream: bool = False) -> str:
-    """The plan in words, from the source to the sink; no row is read but for its schema."""
-    sources.check_there(pipeline.source)
-    if as_stream:
-        checks.check_watermark(pipeline)
-    return planned(pipeline, sources.rows(pipeline, spark, as_stream))
-
-
-def planned(pipeline: Pipeline, rows: DataFrame) -> Explanation:
-    """The plan for rows that are there."""
-    try:
-        plan = windowed(pipeline, rows).explain(**pipeline.aggregations)
-    except (KeyError, TypeError, ValueError) as problem:
-        _blame(pipeline, one_line(problem))
-    late = f"; a row may come {pipeline.watermark} late" if pipeline.watermark else ""
-    source = Step("source", f"{pipeline.source}{late}")
-    return plan.with_steps(source, Step("sink", str(pipeline.sink)))
-
-
-def _blame(pipeline: Pipeline, message: str) -> NoReturn:
-    """End at the line of the aggregation, or else of the key, that a message begins with."""
-    name, _, rest = message.partition(": ")
-    if name in pipeline.aggregations:
-        pipeline.root.table("aggregations").wrong(name, rest)
-    pipeline.root.wrong("time" if "time column" in message else None, message)
-
-
-def batch(pipeline: Pipeline, spark: SparkSession) -> Outcome:
+def batch(pipeline: Pipeline, spark: SparkSession, engine: str = NAME) -> Outcome:
     """Run a pipeline once over all that its source has."""
     checks.check(pipeline, as_stream=False)
     with stage("checking the source"):
         rows = sources.rows(pipeline, spark)
         found = answers(pipeline, rows)
-        plan = planned(pipeline, rows)
-        if _asked(rows.isEmpty):
-            raise EndError(f"{pipeline.source}: the source is empty: no rows, nothing is written")
+        plan = planned(pipeline, rows, engine)
+        if asked(rows.isEmpty):
+            raise sinks.no_rows(pipeline)
     begun = time.monotonic()
     with stage("running") as running, watched(running, lambda: tasks(spark, running)):
-        count = _asked(lambda: sinks.write(found, pipeline.sink))
+        count = asked(lambda: _written(found, pipeline.sink))
         running.note = f"{count:,} rows"
     return Outcome(count, time.monotonic() - begun, plan)
 
 
-def _asked(job: Any) -> Any:
-    """Run a job; Spark's exceptions become one line."""
-    try:
-        return job()
-    except (EndError, KeyboardInterrupt):
-        raise
-    except Exception as problem:
-        raise EndError(one_line(problem)) from problem
+def _written(found: DataFrame, sink: Sink) -> int:
+    """Write answers; returns how many rows there are."""
+    if sink.path is None:
+        found = found.cache()
+        count: int = found.count()
+        found.show(20, truncate=False)
+        return count
+
+    def save(place: Path) -> int:
+        options = {"header": True} if sink.format == "csv" else {}
+        writer = found.write.format(sink.format).options(**(options | sink.options))
+        writer.save(str(place))
+        return _rows(found.sparkSession, sink, place)
+
+    return sinks.write(sink, save)
+
+
+def _rows(spark: SparkSession, sink: Sink, place: Path) -> int:
+    """How many rows are at a place."""
+    reader = spark.read.format(sink.format)
+    if sink.format == "csv":
+        reader = reader.options(**({"header": True} | sink.options))
+    return int(reader.load(str(place)).count())
 
 
 def tasks(spark: SparkSession, running: Stage) -> None:
@@ -187,7 +165,7 @@ def stream(pipeline: Pipeline, spark: SparkSession, seconds: float | None = None
             sinks.sweep(pipeline.sink)  # of a run that was killed
             for place in places if pipeline.sink.replace else ():
                 place.set_aside()
-            query = _asked(lambda: _started(pipeline, found))
+            query = asked(lambda: _started(pipeline, found))
             try:
                 outcome = _followed(query, running, seconds, lambda: replace.drop_old(places))
             except KeyboardInterrupt:
@@ -197,7 +175,7 @@ def stream(pipeline: Pipeline, spark: SparkSession, seconds: float | None = None
                 sinks.sweep(pipeline.sink)
     outcome.seconds = time.monotonic() - begun
     if pipeline.sink.path is not None and any(pipeline.sink.path.glob("part-*")):
-        outcome.rows = sinks.written(spark, pipeline.sink, pipeline.sink.path).count()
+        outcome.rows = _rows(spark, pipeline.sink, pipeline.sink.path)
     return outcome
 
 
@@ -243,7 +221,7 @@ def _followed(
     rows = late = 0  # of batches that are no longer kept
     begun = time.monotonic()
     while True:
-        ended = _asked(lambda: query.awaitTermination(1))
+        ended = asked(lambda: query.awaitTermination(1))
         each()
         for progress in query.recentProgress:
             one = json.loads(progress.json)

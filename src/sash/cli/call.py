@@ -1,0 +1,77 @@
+"""The call of the library that a pipeline file describes, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import sash
+from sash.cli.errors import EndError, one_line
+from sash.cli.pipeline import Pipeline
+from sash.plan.explain import Explanation, Step
+from sash.windows.duration import Duration
+
+
+@dataclass
+class Outcome:
+    """What a run did: how many rows it wrote, in how long, by which plan."""
+
+    rows: int
+    seconds: float
+    plan: Explanation | None = None
+    batches: list[dict[str, Any]] = field(default_factory=list)  # a stream's last ones
+    late: int = 0  # rows of a stream that came after the watermark had passed them
+
+
+def windowed(pipeline: Pipeline, rows: Any) -> Any:
+    """The call of the library that the file describes, over a DataFrame or an Arrow table."""
+    options: dict[str, Any] = {}
+    if getattr(rows, "isStreaming", False):
+        options = {"emit": pipeline.stream.emit, "late": pipeline.stream.late}
+        assert pipeline.watermark is not None
+        delay = f"{Duration.of(pipeline.watermark).ns / 1e6:.0f} milliseconds"
+        rows = rows.withWatermark(pipeline.time, delay)
+    found = sash.windowed(rows, by=pipeline.keys, time=pipeline.time, **options)
+    return found if pipeline.every is None else found.every(pipeline.every)
+
+
+def answers(pipeline: Pipeline, rows: Any) -> Any:
+    """The answers, checked: an error of the call is one of the file."""
+    try:
+        return windowed(pipeline, rows).agg(**pipeline.aggregations)
+    except (KeyError, TypeError, ValueError) as problem:
+        _blame(pipeline, one_line(problem))
+
+
+def planned(pipeline: Pipeline, rows: Any, engine: str) -> Explanation:
+    """The plan for rows that are there, in words, from the source to the sink."""
+    try:
+        plan = windowed(pipeline, rows).explain(**pipeline.aggregations)
+    except (KeyError, TypeError, ValueError) as problem:
+        _blame(pipeline, one_line(problem))
+    late = f"; a row may come {pipeline.watermark} late" if pipeline.watermark else ""
+    source = Step("source", f"{pipeline.source}{late}")
+    return plan.with_steps(source, Step("sink", str(pipeline.sink)), Step("engine", engine))
+
+
+def _blame(pipeline: Pipeline, message: str) -> NoReturn:
+    """End at the line of the aggregation, or else of the key, that a message begins with."""
+    name, _, rest = message.partition(": ")
+    if name in pipeline.aggregations:
+        pipeline.root.table("aggregations").wrong(name, rest)
+    if "time column" not in message:
+        pipeline.root.wrong(None, message)
+    if pipeline.source.format in ("csv", "json") and pipeline.source.schema is None:
+        message = f"{message.partition(': cast')[0]}; say its type in source.schema"
+    pipeline.root.wrong("time", message)
+
+
+def asked(job: Callable[[], Any]) -> Any:
+    """Run a job; exceptions, of which Spark's are long, become one line."""
+    try:
+        return job()
+    except (EndError, KeyboardInterrupt):
+        raise
+    except Exception as problem:
+        raise EndError(one_line(problem)) from problem

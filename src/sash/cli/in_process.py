@@ -1,0 +1,111 @@
+"""A pipeline file in this process: Arrow tables in, Arrow tables out, without Spark."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import csv, parquet
+
+from sash.cli import checks, local_files, sinks
+from sash.cli.call import Outcome, answers, asked, planned
+from sash.cli.engine import delimiter
+from sash.cli.errors import EndError
+from sash.cli.pipeline import Pipeline, Sink, check_columns
+from sash.cli.progress import stage
+from sash.plan.explain import Explanation
+
+NAME = "in process"
+SHOWN = 20
+
+
+def batch(pipeline: Pipeline, engine: str = NAME) -> Outcome:
+    """Run a pipeline once over all that its source has."""
+    checks.check(pipeline, as_stream=False)
+    with stage("reading") as reading:
+        rows, names = source_rows(pipeline)
+        if not len(rows):
+            raise sinks.no_rows(pipeline)
+        plan = planned(pipeline, rows, engine)
+        reading.note = f"{len(rows):,} rows"
+    begun = time.monotonic()
+    with stage("running") as running:
+        found = answers(pipeline, rows)
+        found = found.rename_columns([names.get(name, name) for name in found.column_names])
+        count = asked(lambda: write(found, pipeline.sink))
+        running.note = f"{count:,} rows"
+    return Outcome(count, time.monotonic() - begun, plan)
+
+
+def explain(pipeline: Pipeline, engine: str = NAME) -> Explanation:
+    """The plan in words."""
+    return planned(pipeline, source_rows(pipeline)[0], engine)
+
+
+def source_rows(pipeline: Pipeline) -> tuple[pa.Table, dict[str, str]]:
+    """The source's rows, columns spelled as in the file; and by these names as in the source.
+
+    As in Spark, whether letters are capital does not tell columns apart.
+    """
+    rows = local_files.read(pipeline.source)
+    check_columns(pipeline, rows.column_names)
+    asked_for = {pipeline.time, *pipeline.keys}
+    for a in pipeline.aggregations.values():
+        asked_for |= {*a.columns, *(a.frame.columns if a.frame else ())}
+    spelled = {name.lower(): name for name in asked_for - set(rows.column_names)}
+    names = {spelled[name.lower()]: name for name in rows.column_names if name.lower() in spelled}
+    renamed = [spelled.get(name.lower(), name) for name in rows.column_names]
+    return rows.rename_columns(renamed), names
+
+
+def write(found: pa.Table, sink: Sink) -> int:
+    """Write answers as a folder of one part, or show them; returns how many rows there are."""
+    if sink.path is None:
+        print(shown(found))
+        return len(found)
+
+    def save(place: Path) -> int:
+        place.mkdir()
+        part = place / f"part-00000.{sink.format}"
+        if sink.format == "parquet":
+            parquet.write_table(found, part)
+        else:
+            _check_csv(found)
+            options = csv.WriteOptions(delimiter=delimiter(sink.options))
+            csv.write_csv(found, part, options)
+        return len(found)
+
+    return sinks.write(sink, save)
+
+
+def _check_csv(found: pa.Table) -> None:
+    for field in found.schema:
+        if pa.types.is_nested(field.type):
+            raise EndError(f'column {field.name}: CSV has no lists; use format = "parquet"')
+
+
+def shown(found: pa.Table) -> str:
+    """The first rows as text, in columns.
+
+    >>> print(shown(pa.table({"user": [1, 20], "hi": [None, "x"]})))
+    +----+----+
+    |user|hi  |
+    +----+----+
+    |1   |NULL|
+    |20  |x   |
+    +----+----+
+    """
+    first = found.slice(0, SHOWN)
+    columns = [
+        [name, *("NULL" if value is None else str(value) for value in first[name].to_pylist())]
+        for name in found.column_names
+    ]
+    widths = [max(map(len, column)) for column in columns]
+    edge = "+".join(["", *("-" * width for width in widths), ""])
+    head, *body = (
+        "|".join(["", *(text.ljust(width) for text, width in zip(row, widths)), ""])
+        for row in zip(*columns)
+    )
+    more = [f"only the first {SHOWN} rows of {len(found):,}"] if len(found) > SHOWN else []
+    return "\n".join([edge, head, edge, *body, edge, *more])
