@@ -11,9 +11,28 @@ from typing import Any
 import pyarrow as pa
 
 from sash import monoids as m
+from sash.aggregations.collections import (
+    array_agg,
+    collect_list,
+    collect_set,
+    first_k,
+    last_distinct,
+    last_k,
+    listagg,
+    string_agg,
+    top_k,
+)
+from sash.aggregations.frequencies import (
+    count_if,
+    histogram,
+    longest_run,
+    mad,
+    max_count,
+    min_count,
+    mode,
+)
 from sash.aggregations.kinds import (
     always,
-    as_list,
     average,
     double,
     is_boolean,
@@ -47,25 +66,45 @@ from sash.monoids.ranks import INTERPOLATIONS
 from sash.plan.definition import TIME, Aggregation
 
 __all__ = [
-    "TIME", "any_value", "apply", "approx_count_distinct", "argmax", "argmin", "avg",
-    "bool_and", "bool_or", "collect_list", "collect_set", "concat", "corr", "count",
-    "count_distinct", "covar_pop", "covar_samp", "first", "geomean", "kurtosis", "last", "max",
-    "max_by", "mean", "median", "min", "min_by", "percentile", "percentile_approx", "product",
-    "range", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept", "regr_r2", "regr_slope",
-    "regr_sxx", "regr_sxy", "regr_syy", "sem", "skewness", "stddev", "stddev_pop", "sum",
-    "var_pop", "variance", "weighted_mean",
+    "TIME", "any_value", "apply", "approx_count_distinct", "argmax", "argmin", "array_agg",
+    "avg", "bool_and", "bool_or", "collect_list", "collect_set", "concat", "corr", "count",
+    "count_distinct", "count_if", "covar_pop", "covar_samp", "first", "first_k", "geomean",
+    "histogram", "kurtosis", "last", "last_distinct", "last_k", "listagg", "longest_run", "mad",
+    "max", "max_by", "max_count", "mean", "median", "min", "min_by", "min_count", "mode",
+    "percentile", "percentile_approx", "product", "range", "regr_avgx", "regr_avgy",
+    "regr_count", "regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy",
+    "sem", "skewness", "std", "stddev", "stddev_pop", "stddev_samp", "string_agg", "sum",
+    "sum_distinct", "top_k", "var_pop", "var_samp", "variance", "weighted_mean",
 ]  # fmt: skip
 
 
-def count(column: str | None = None) -> Aggregation:
-    """How many rows; with a column, how many where it is not null."""
+def count(column: str | None = None, distinct: bool = False) -> Aggregation:
+    """How many rows; with a column, how many where it is not null, or how many distinct values."""
+    if distinct:
+        if column is None:
+            raise TypeError("count(distinct=True): distinct values of what? Name a column")
+        return count_distinct(column)
     columns = () if column is None else (column,)
     return Aggregation("count", columns, how="count", result=always(pa.int64()))
 
 
-def sum(column: str) -> Aggregation:
-    """The sum; of integers exact, an overflow is an error."""
+def sum(column: str, distinct: bool = False) -> Aggregation:
+    """The sum; of integers exact, an overflow is an error. `distinct`: each value once.
+
+    A combine: one addition; with `distinct` it copies all distinct values.
+
+    >>> from sash.testing import running
+    >>> running(sum("x", distinct=True), x=[5, 5, 2])
+    [5, 5, 7]
+    """
+    if distinct:
+        return of_numbers("sum_distinct", column, m.Distinct(m.Sum()), total)
     return of_numbers("sum", column, m.Sum(), total)
+
+
+def sum_distinct(column: str) -> Aggregation:
+    """`sum` of distinct values, under Spark's name."""
+    return sum(column, distinct=True)
 
 
 def product(column: str) -> Aggregation:
@@ -73,8 +112,17 @@ def product(column: str) -> Aggregation:
     return of_numbers("product", column, m.Product())
 
 
-def mean(column: str) -> Aggregation:
-    """The arithmetic mean."""
+def mean(column: str, distinct: bool = False) -> Aggregation:
+    """The arithmetic mean. `distinct`: each value counts once.
+
+    A combine: two numbers; with `distinct` it copies all distinct values.
+
+    >>> from sash.testing import running
+    >>> running(mean("x", distinct=True), x=[5, 5, 2])
+    [5.0, 5.0, 3.5]
+    """
+    if distinct:
+        return of_numbers("mean_distinct", column, m.Distinct(m.Mean()), average)
     return of_numbers("mean", column, m.Mean(), average)
 
 
@@ -91,6 +139,9 @@ def variance(column: str, ddof: int = 1) -> Aggregation:
     return of_numbers("variance", column, m.Var(ddof=ddof))
 
 
+var_samp = variance
+
+
 def var_pop(column: str) -> Aggregation:
     """The variance of a population."""
     return variance(column, ddof=0)
@@ -99,6 +150,9 @@ def var_pop(column: str) -> Aggregation:
 def stddev(column: str, ddof: int = 1) -> Aggregation:
     """The standard deviation of a sample (ddof=1) or of a population (ddof=0)."""
     return of_numbers("stddev", column, m.StdDev(ddof=ddof))
+
+
+std = stddev_samp = stddev
 
 
 def stddev_pop(column: str) -> Aggregation:
@@ -171,16 +225,6 @@ def last(column: str) -> Aggregation:
 
 
 any_value = first
-
-
-def collect_list(column: str) -> Aggregation:
-    """All values that are not null, from older to younger."""
-    return Aggregation("collect_list", (column,), m.Collect(), result=as_list)
-
-
-def collect_set(column: str) -> Aggregation:
-    """The distinct values that are not null."""
-    return Aggregation("collect_set", (column,), m.CollectDistinct(), result=as_list)
 
 
 def count_distinct(column: str) -> Aggregation:

@@ -81,6 +81,7 @@ BLOOM, COUNTMIN = m.Bloom(100, 3), m.CountMin(11, 3)
 
 CASES: dict[str, Case] = {
     "Count": Case(m.Count, same_kind(floats, texts), len, 0, columns=(FLOATS,)),
+    "CountIf": Case(m.CountIf, same_kind(st.booleans()), sum, 0, columns=(INTS > 0,)),
     "Sum": Case(m.Sum, same_kind(integers, finite), sum, columns=(INTS, FLOATS)),
     "Product": Case(m.Product, same_kind(integers, finite), math.prod, columns=(INTS,)),
     "Min": Case(
@@ -149,6 +150,10 @@ CASES: dict[str, Case] = {
     ),
     "LongestRun": Case(
         m.LongestRun, same_kind(pairs), longest_run, columns=((TIMES, FLOATS), INTS)
+    ),
+    "RunLength": Case(
+        m.RunLength, same_kind(finite, integers),
+        lambda xs: longest_run([(x, x) for x in xs])[3], 0, columns=(FLOATS,),
     ),
     "RelativeVariation": Case(
         m.RelativeVariation, same_kind(integers, finite), relative, columns=(SIZES,)

@@ -142,6 +142,17 @@ def test_distinct_items_are_told_apart_by_value() -> None:
     assert over(m.CountDistinct(), [[1, 2], [1, 2], {"a": 1}, {"a": 1}]) == 2
 
 
+def test_zeros_are_positive_where_values_are_told_apart() -> None:
+    """As in Spark; -0.0 and 0.0 are one value, whichever comes first."""
+    assert repr(over(m.CollectDistinct(), [-0.0, 0.0])) == "[0.0]"
+    assert repr(over(m.CollectDistinct(), [[-0.0], [0.0]])) == "[[0.0]]"
+    assert repr(over(m.Mode(), [-0.0])) == "0.0"
+    assert repr(over(m.Histogram(), [-0.0, 0.0])) == "[(0.0, 2)]"
+    assert repr(over(m.LastDistinct(2), [0.0, -0.0])) == "[0.0]"
+    assert repr(over(m.ByCategory(m.Count(), 0), [-0.0])) == "[(0.0, 1)]"
+    assert repr(over(m.Collect(), [-0.0])) == "[-0.0]"
+
+
 def test_means_of_64_bit_integers_do_not_overflow() -> None:
     assert over(m.Mean(dtype="int64"), [2**62] * 4) == float(2**62)
 

@@ -17,11 +17,15 @@ def is_number(kind: pa.DataType) -> bool:
     return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
 
 
+def is_text(kind: pa.DataType) -> bool:
+    """Strings."""
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
 def is_ordered(kind: pa.DataType) -> bool:
     """Numbers, times, booleans, text and bytes."""
-    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
     binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
-    return is_number(kind) or number_type(kind) is not None or text or binary
+    return is_number(kind) or number_type(kind) is not None or is_text(kind) or binary
 
 
 def like(kinds: list[pa.DataType]) -> pa.DataType:

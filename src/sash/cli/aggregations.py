@@ -24,11 +24,9 @@ COLUMNS = ("column", "measure", "argument", "weight", "x", "y")
 """How functions call their columns; their other parameters are keys in the file."""
 
 PLAIN: dict[str, tuple[type, ...]] = {
-    "int": (int,),
-    "float": (int, float),
-    "str": (str,),
-    "bool": (bool,),
-}
+    "int": (int,), "float": (int, float), "str": (str,), "bool": (bool,), "str | None": (str,),
+    "Sequence[float] | None": (list,),
+}  # fmt: skip
 FUNCTIONS = [name for name in sf.__all__ if name not in ("TIME", "apply")]
 KINDS = {"double": pa.float64(), "long": pa.int64(), "string": pa.string(), "boolean": pa.bool_(),
          "doubles": pa.list_(pa.float64()), "longs": pa.list_(pa.int64()),

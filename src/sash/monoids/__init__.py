@@ -1,16 +1,19 @@
 """What is combined: `Monoid` and the catalogue."""
 
+from sash.monoids.bins import BinCounts
 from sash.monoids.categories import ByCategory, Histogram, MedianDeviation, Mode, Percentile
-from sash.monoids.collections import Collect, CollectDistinct, Concat, CountDistinct
+from sash.monoids.collections import Collect, Concat
 from sash.monoids.comoments import Correlation, Covariance
+from sash.monoids.distinct import CollectDistinct, CountDistinct, Distinct, LastDistinct
 from sash.monoids.ends import M4, First, FirstN, Last, LastN
 from sash.monoids.extremes import ArgMax, ArgMin, Max, MaxCount, Min, MinCount, TopK
 from sash.monoids.join import column, join
 from sash.monoids.moments import Kurtosis, Skewness, StdDev, StdError, Var
 from sash.monoids.monoid import Monoid, as_monoid
+from sash.monoids.ordered import Ordered
 from sash.monoids.quantiles import Quantiles
 from sash.monoids.regression import LinearRegression, Regression
-from sash.monoids.runs import LongestRun
+from sash.monoids.runs import LongestRun, RunLength
 from sash.monoids.sketches import (
     Bloom,
     CountMin,
@@ -19,7 +22,7 @@ from sash.monoids.sketches import (
     countmin_estimate,
 )
 from sash.monoids.spread import Range, RelativeVariation
-from sash.monoids.sums import Count, GeoMean, Mean, Product, Sum, WeightedMean
+from sash.monoids.sums import Count, CountIf, GeoMean, Mean, Product, Sum, WeightedMean
 
 CATALOGUE = (
     Count, Sum, Product, Min, Max, Mean, GeoMean, Var, StdDev, Range, MaxCount, MinCount,
@@ -27,6 +30,7 @@ CATALOGUE = (
     CountDistinct, Concat, Bloom, CountMin, HyperLogLog, Quantiles, LongestRun,
     RelativeVariation, LinearRegression, ByCategory, Histogram, Mode, Percentile, MedianDeviation,
     StdError, Skewness, Kurtosis, Covariance, Correlation, Regression, WeightedMean,
+    Distinct, LastDistinct, Ordered, BinCounts, CountIf, RunLength,
 )  # fmt: skip
 """Every factory of a monoid: one line here, and the laws are checked on it."""
 
@@ -35,6 +39,7 @@ __all__ = [
     "M4",
     "ArgMax",
     "ArgMin",
+    "BinCounts",
     "Bloom",
     "ByCategory",
     "Collect",
@@ -43,8 +48,10 @@ __all__ = [
     "Correlation",
     "Count",
     "CountDistinct",
+    "CountIf",
     "CountMin",
     "Covariance",
+    "Distinct",
     "First",
     "FirstN",
     "GeoMean",
@@ -52,6 +59,7 @@ __all__ = [
     "HyperLogLog",
     "Kurtosis",
     "Last",
+    "LastDistinct",
     "LastN",
     "LinearRegression",
     "LongestRun",
@@ -63,12 +71,14 @@ __all__ = [
     "MinCount",
     "Mode",
     "Monoid",
+    "Ordered",
     "Percentile",
     "Product",
     "Quantiles",
     "Range",
     "Regression",
     "RelativeVariation",
+    "RunLength",
     "Skewness",
     "StdDev",
     "StdError",

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sash.monoids.collections import key, positive_zero
+from sash.monoids.distinct import key, positive_zero
 from sash.monoids.monoid import Monoid, as_monoid
 from sash.monoids.order import above
 from sash.monoids.ranks import INTERPOLATIONS, at_share, by_rank

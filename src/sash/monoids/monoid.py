@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -69,7 +70,7 @@ class Monoid:
         """A copy with some fields changed."""
         return replace(self, **changes)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """A hash of all that the monoid computes: code, constants, captured values."""
         parts = (self.name, self.version, self.identity, self.dtype)
@@ -79,6 +80,16 @@ class Monoid:
         except NotPlain as problem:
             problem.args = (f"{roles[problem.index - 1]} of monoid {self.name!r}: {problem}",)
             raise
+
+    @cached_property
+    def state_digest(self) -> str:
+        """A hash of all that makes a partial: monoids that share it differ in `lower` alone."""
+        parts = (self.identity, self.dtype)
+        return fingerprint(parts, self.lift, self.combine, self.fill)
+
+    def __getstate__(self) -> dict[str, Any]:
+        cached = ("digest", "state_digest")  # of this version of Python
+        return {k: v for k, v in self.__dict__.items() if k not in cached}
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Monoid) and self.digest == other.digest

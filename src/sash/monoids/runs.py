@@ -51,6 +51,29 @@ def LongestRun(*, dtype: Any = None) -> Monoid:
     return entry(LongestRun, monoid, dtype)
 
 
+def RunLength(*, dtype: Any = None) -> Monoid:
+    """How many items the longest run of strictly increasing values has.
+
+    Its state is that of `LongestRun`, over values alone.
+
+    >>> w = RunLength()
+    >>> w.lower(w.combine(w.lift(1), w.combine(w.lift(2), w.lift(2))))
+    2
+    """
+
+    def typed(dtype: Any) -> Monoid | None:
+        found = None if isinstance(dtype, tuple | list) else _typed(dtype)
+        return None if found is None else found.with_(name="RunLength", lower=length)
+
+    monoid = nullable("RunLength", begun, joined, length, empty=int, skips=has_null, typed=typed)
+    return entry(RunLength, monoid, dtype)
+
+
+def length(v: Any) -> Any:
+    """The items of the longest run of a partial."""
+    return v[BEST]
+
+
 def _typed(dtype: Any) -> Monoid | None:
     pair = isinstance(dtype, tuple | list)
     kinds = [number(d) for d in dtype] if pair else [number(dtype)] * 2

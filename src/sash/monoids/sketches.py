@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from sash.monoids.collections import union
+from sash.monoids.distinct import union
 from sash.monoids.hashing import as_number, halves
 from sash.monoids.monoid import Monoid, same
 from sash.monoids.recipe import entry, whole

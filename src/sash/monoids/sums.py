@@ -38,6 +38,21 @@ def one_if_known(x: Any) -> int:
     return 0 if x is None else 1
 
 
+def CountIf() -> Monoid:
+    """How many items are true; nulls are not.
+
+    >>> w = CountIf()
+    >>> w.lower(w.combine(w.lift(True), w.lift(None)))
+    1
+    """
+    return entry(CountIf, Monoid("CountIf", 0, one_if_true, plus, inverse=minus, commutative=True))
+
+
+def one_if_true(x: Any) -> int:
+    """1 for what is true, 0 for what is false or null."""
+    return 1 if x else 0
+
+
 def plus(a: Any, b: Any) -> Any:
     """a + b."""
     return a + b

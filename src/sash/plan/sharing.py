@@ -14,7 +14,6 @@ from typing import Any
 
 from sash import monoids as m
 from sash.kernel import Layout
-from sash.monoids.fingerprint import fingerprint
 from sash.monoids.monoid import Monoid, as_monoid, same
 from sash.monoids.recipe import known_as
 
@@ -123,7 +122,7 @@ def view(server: Monoid, served: Monoid) -> View | None:
     >>> view(m.Sum(), m.Mean()) is None
     True
     """
-    if _state(server) == _state(served):
+    if server.state_digest == served.state_digest:
         return same
     part = _part(server, served)
     if part is None:
@@ -147,12 +146,6 @@ def _server(monoid: Monoid, i: int, asked: Sequence[Monoid]) -> int:
         )
     ]  # fmt: skip
     return topmost[0] if topmost else i
-
-
-def _state(monoid: Monoid) -> str:
-    """A hash of all that makes a partial."""
-    parts = (monoid.identity, monoid.dtype)
-    return fingerprint(parts, monoid.lift, monoid.combine, monoid.fill)
 
 
 def _part(server: Monoid, served: Monoid) -> Part | None:

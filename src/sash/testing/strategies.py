@@ -19,7 +19,10 @@ except ImportError as problem:
         "sash.testing.strategies needs hypothesis: pip install hypothesis"
     ) from problem
 
-PAIRS = ("ArgMax", "ArgMin", "LongestRun", "LinearRegression")
+PAIRS = (
+    "ArgMax", "ArgMin", "LongestRun", "LinearRegression", "Regression", "Covariance",
+    "Correlation", "WeightedMean", "ByCategory", "Ordered",
+)  # fmt: skip
 TEXTS = ("Concat",)
 
 
@@ -43,9 +46,10 @@ def items(monoid: Any, *, nulls: bool | None = None, nan: bool = False) -> Any:
 
 
 def _known(monoid: Monoid, nan: bool) -> Any:
-    if monoid.name in PAIRS:
+    name = monoid.name if monoid.recipe is None else monoid.recipe.factory.__name__
+    if name in PAIRS:
         return st.tuples(whole_numbers(nan=nan), st.integers(-50, 50))
-    if monoid.name in TEXTS:
+    if name in TEXTS:
         return st.text("abc", max_size=3)
     return whole_numbers(nan=nan) if nan else st.integers(-50, 50)
 
