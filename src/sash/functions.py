@@ -22,6 +22,7 @@ from sash.aggregations.collections import (
     string_agg,
     top_k,
 )
+from sash.aggregations.decay import decayed_count, decayed_mean, decayed_sum
 from sash.aggregations.frequencies import (
     count_if,
     histogram,
@@ -62,19 +63,21 @@ from sash.aggregations.statistics import (
     skewness,
     weighted_mean,
 )
+from sash.monoids import arguments
 from sash.monoids.ranks import INTERPOLATIONS
 from sash.plan.definition import TIME, Aggregation
 
 __all__ = [
     "TIME", "any_value", "apply", "approx_count_distinct", "argmax", "argmin", "array_agg",
     "avg", "bool_and", "bool_or", "collect_list", "collect_set", "concat", "corr", "count",
-    "count_distinct", "count_if", "covar_pop", "covar_samp", "first", "first_k", "geomean",
-    "histogram", "kurtosis", "last", "last_distinct", "last_k", "listagg", "longest_run", "mad",
-    "max", "max_by", "max_count", "mean", "median", "min", "min_by", "min_count", "mode",
-    "percentile", "percentile_approx", "product", "range", "regr_avgx", "regr_avgy",
-    "regr_count", "regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy",
-    "sem", "skewness", "std", "stddev", "stddev_pop", "stddev_samp", "string_agg", "sum",
-    "sum_distinct", "top_k", "var_pop", "var_samp", "variance", "weighted_mean",
+    "count_distinct", "count_if", "covar_pop", "covar_samp", "decayed_count", "decayed_mean",
+    "decayed_sum", "first", "first_k", "geomean", "histogram", "kurtosis", "last",
+    "last_distinct", "last_k", "listagg", "longest_run", "mad", "max", "max_by", "max_count",
+    "mean", "median", "min", "min_by", "min_count", "mode", "percentile", "percentile_approx",
+    "product", "range", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept", "regr_r2",
+    "regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "sem", "skewness", "std", "stddev",
+    "stddev_pop", "stddev_samp", "string_agg", "sum", "sum_distinct", "top_k", "var_pop",
+    "var_samp", "variance", "weighted_mean",
 ]  # fmt: skip
 
 
@@ -287,13 +290,30 @@ def concat(column: str, separator: str = "") -> Aggregation:
     return Aggregation("concat", (column,), m.Concat(separator), result=like)
 
 
-def apply(monoid: Any, *columns: str, returns: pa.DataType | None = None) -> Aggregation:
-    """Any monoid, over one column or, as tuples, over several.
+def apply(
+    monoid: Any, *columns: str, returns: pa.DataType | None = None, **named: str
+) -> Aggregation:
+    """Any monoid over one column or several: by position, or by the names of lift's parameters.
 
-    `returns`: the Arrow type of its answers, where they are not numbers and Spark
-    has to know before it runs.
+    A `lift` with one parameter gets a value, or a tuple of the columns' values; one with
+    several gets each as its own argument, and compiles all the same. `sf.TIME` in the place
+    of a column is the row's time: in nanoseconds since 1970 where the time column is a
+    timestamp or a date, else that number. `returns`: the Arrow type of its answers, where
+    they are not numbers and Spark has to know before it runs.
+
+    >>> from sash import Monoid
+    >>> from sash.testing import running
+    >>> traded = Monoid("traded", 0.0, lambda price, size: price * size, lambda a, b: a + b)
+    >>> running(apply(traded, size="s", price="p"), p=[2.0, 3.0], s=[10, 20])
+    [20.0, 80.0]
     """
     made = m.as_monoid(monoid)
+    if named and columns:
+        raise TypeError(f"apply({made.name}): name all columns, or give all by position")
+    if named:
+        columns = arguments.order(made, named)
     if not columns:
         raise TypeError(f"apply({made.name}): name at least one column")
-    return Aggregation(made.name, columns, made, result=lambda kinds: returns)
+    several = len(columns) > 1 and (named or arguments.takes_several(made))
+    over = arguments.spread(made, len(columns)) if several else made
+    return Aggregation(made.name, columns, over, result=lambda kinds: returns)

@@ -11,7 +11,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from sash import monoids as m
-from tests.laws.case import FLOATS, INTS, TIMES, Case, finite, integers, same_kind
+from tests.laws.case import FLOATS, INTS, TIMES, Case, finite, integers, same_kind, texts
 
 points = st.tuples(integers, integers)
 
@@ -70,6 +70,13 @@ def weighted(points: list[Any]) -> Any:
     return None if weights == 0 else sum(x * weight for x, weight in points) / weights
 
 
+def decayed(items: list[Any], half_life: float) -> tuple[float, float]:
+    """The decayed sum and count of (value, time), as of the newest."""
+    newest = max(time for _, time in items)
+    weights = [0.5 ** ((newest - time) / half_life) for _, time in items]
+    return sum(x * w for (x, _), w in zip(items, weights)), sum(weights)
+
+
 STATISTICS: dict[str, Case] = {
     "Var": Case(
         m.Var, same_kind(integers, finite), deviation(1, 1), tolerance=1e-9, columns=(FLOATS,)
@@ -102,5 +109,19 @@ STATISTICS: dict[str, Case] = {
     ),
     "WeightedMean": Case(
         m.WeightedMean, same_kind(points), weighted, tolerance=1e-9, columns=((FLOATS, INTS),)
+    ),
+    "DecayedSum": Case(
+        lambda: m.DecayedSum(4), same_kind(points), lambda xs: decayed(xs, 4)[0],
+        tolerance=1e-12, columns=((FLOATS, TIMES),),
+    ),
+    "DecayedMean": Case(
+        lambda: m.DecayedMean(2.5), same_kind(points, st.tuples(integers, finite)),
+        lambda xs: decayed(xs, 2.5)[0] / decayed(xs, 2.5)[1],
+        tolerance=1e-12, columns=((INTS, TIMES / 4),),
+    ),
+    "DecayedCount": Case(
+        lambda: m.DecayedCount(3), same_kind(integers, st.tuples(texts, integers)),
+        lambda xs: decayed([(1, x[-1] if isinstance(x, tuple) else x) for x in xs], 3)[1],
+        0.0, tolerance=1e-12, columns=(TIMES, (FLOATS, TIMES)),
     ),
 }  # fmt: skip

@@ -25,7 +25,7 @@ COLUMNS = ("column", "measure", "argument", "weight", "x", "y")
 
 PLAIN: dict[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "str": (str,), "bool": (bool,), "str | None": (str,),
-    "Sequence[float] | None": (list,),
+    "str | float": (str, int, float), "Sequence[float] | None": (list,),
 }  # fmt: skip
 FUNCTIONS = [name for name in sf.__all__ if name not in ("TIME", "apply")]
 KINDS = {"double": pa.float64(), "long": pa.int64(), "string": pa.string(), "boolean": pa.bool_(),

@@ -4,6 +4,7 @@ from sash.monoids.bins import BinCounts
 from sash.monoids.categories import ByCategory, Histogram, MedianDeviation, Mode, Percentile
 from sash.monoids.collections import Collect, Concat
 from sash.monoids.comoments import Correlation, Covariance
+from sash.monoids.decay import DecayedCount, DecayedMean, DecayedSum
 from sash.monoids.distinct import CollectDistinct, CountDistinct, Distinct, LastDistinct
 from sash.monoids.ends import M4, First, FirstN, Last, LastN
 from sash.monoids.extremes import ArgMax, ArgMin, Max, MaxCount, Min, MinCount, TopK
@@ -31,6 +32,7 @@ CATALOGUE = (
     RelativeVariation, LinearRegression, ByCategory, Histogram, Mode, Percentile, MedianDeviation,
     StdError, Skewness, Kurtosis, Covariance, Correlation, Regression, WeightedMean,
     Distinct, LastDistinct, Ordered, BinCounts, CountIf, RunLength,
+    DecayedSum, DecayedMean, DecayedCount,
 )  # fmt: skip
 """Every factory of a monoid: one line here, and the laws are checked on it."""
 
@@ -51,6 +53,9 @@ __all__ = [
     "CountIf",
     "CountMin",
     "Covariance",
+    "DecayedCount",
+    "DecayedMean",
+    "DecayedSum",
     "Distinct",
     "First",
     "FirstN",

@@ -144,7 +144,7 @@ class Query:
             kind = schema.field(name).type
             if not a.accepts(kind):
                 raise TypeError(f"{out}: {a.name} takes {a.takes}, but {name} is {kind}")
-        check_unit(f"{out}: {a}", a.needs_duration, self.time, schema)
+        check_unit(f"{out}: a parameter of {a}", a.needs_duration, self.time, schema)
         check_frame(out, a.frame, self.time, schema)
 
     def result_type(self, out: str, schema: pa.Schema) -> pa.DataType | None:

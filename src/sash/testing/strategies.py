@@ -22,6 +22,7 @@ except ImportError as problem:
 PAIRS = (
     "ArgMax", "ArgMin", "LongestRun", "LinearRegression", "Regression", "Covariance",
     "Correlation", "WeightedMean", "ByCategory", "Ordered",
+    "DecayedSum", "DecayedMean", "DecayedCount",
 )  # fmt: skip
 TEXTS = ("Concat",)
 
