@@ -1,0 +1,378 @@
+"""Expressions: `sf.col("price") * sf.col("size")`, as inputs, conditions and results.
+
+An expression is a tree of columns, literals and calls of functions by name. Its text is SQL
+and says all of it, so two expressions of one text are one. `arrow_expressions` gives a tree
+its type and runs it; `sql_expressions` reads one from a string.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+OPERATORS = {
+    "+": 5, "-": 5, "*": 6, "/": 6, "%": 6, "div": 6,
+    "=": 4, "<>": 4, "<": 4, "<=": 4, ">": 4, ">=": 4, "<=>": 4,
+    "and": 2, "or": 1,
+}  # fmt: skip
+"""Functions that are written between their two arguments, and how tightly they bind."""
+
+PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+class Expression:
+    """What can be computed for each row; arithmetic and comparison make larger ones."""
+
+    def __add__(self, other: Any) -> Call:
+        return Call("+", (self, as_expression(other)))
+
+    def __radd__(self, other: Any) -> Call:
+        return Call("+", (as_expression(other), self))
+
+    def __sub__(self, other: Any) -> Call:
+        return Call("-", (self, as_expression(other)))
+
+    def __rsub__(self, other: Any) -> Call:
+        return Call("-", (as_expression(other), self))
+
+    def __mul__(self, other: Any) -> Call:
+        return Call("*", (self, as_expression(other)))
+
+    def __rmul__(self, other: Any) -> Call:
+        return Call("*", (as_expression(other), self))
+
+    def __truediv__(self, other: Any) -> Call:
+        return Call("/", (self, as_expression(other)))
+
+    def __rtruediv__(self, other: Any) -> Call:
+        return Call("/", (as_expression(other), self))
+
+    def __mod__(self, other: Any) -> Call:
+        return Call("%", (self, as_expression(other)))
+
+    def __rmod__(self, other: Any) -> Call:
+        return Call("%", (as_expression(other), self))
+
+    def __pow__(self, other: Any) -> Call:
+        return Call("pow", (self, as_expression(other)))
+
+    def __rpow__(self, other: Any) -> Call:
+        return Call("pow", (as_expression(other), self))
+
+    def __neg__(self) -> Call:
+        return Call("negative", (self,))
+
+    def __eq__(self, other: object) -> Call:  # type: ignore[override]
+        return Call("=", (self, as_expression(other)))
+
+    def __ne__(self, other: object) -> Call:  # type: ignore[override]
+        return Call("<>", (self, as_expression(other)))
+
+    def __lt__(self, other: Any) -> Call:
+        return Call("<", (self, as_expression(other)))
+
+    def __le__(self, other: Any) -> Call:
+        return Call("<=", (self, as_expression(other)))
+
+    def __gt__(self, other: Any) -> Call:
+        return Call(">", (self, as_expression(other)))
+
+    def __ge__(self, other: Any) -> Call:
+        return Call(">=", (self, as_expression(other)))
+
+    def __and__(self, other: Any) -> Call:
+        return Call("and", (self, as_expression(other)))
+
+    def __rand__(self, other: Any) -> Call:
+        return Call("and", (as_expression(other), self))
+
+    def __or__(self, other: Any) -> Call:
+        return Call("or", (self, as_expression(other)))
+
+    def __ror__(self, other: Any) -> Call:
+        return Call("or", (as_expression(other), self))
+
+    def __invert__(self) -> Call:
+        return Call("not", (self,))
+
+    def is_null(self) -> Call:
+        """Whether it is null."""
+        return Call("isnull", (self,))
+
+    def is_not_null(self) -> Call:
+        """Whether it is not null."""
+        return Call("isnotnull", (self,))
+
+    def isin(self, *values: Any) -> Call:
+        """Whether it is one of the values."""
+        given = values[0] if len(values) == 1 and isinstance(values[0], list | tuple) else values
+        return Call("in", (self, *(as_expression(v) for v in given)))
+
+    def between(self, lower: Any, upper: Any) -> Call:
+        """Whether it is from `lower` to `upper`, both included."""
+        return (self >= lower) & (self <= upper)
+
+    def like(self, pattern: str) -> Call:
+        """Whether a string fits a pattern of SQL's LIKE."""
+        return Call("like", (self, Literal(pattern)))
+
+    def cast(self, kind: str) -> Call:
+        """The value as a type of Spark's, such as "double", "bigint" or "string"."""
+        return Call("cast", (self, Literal(kind)))
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            f"{self} is neither true nor false before it runs: use & for and, | for or, ~ for "
+            "not, with parentheses around comparisons"
+        )
+
+    __hash__ = object.__hash__
+
+
+@dataclass(frozen=True, eq=False)
+class Column(Expression):
+    """The value of a column."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name if PLAIN_NAME.fullmatch(self.name) else f"`{self.name}`"
+
+
+@dataclass(frozen=True, eq=False)
+class Literal(Expression):
+    """A value that is the same for all rows."""
+
+    value: Any
+
+    def __str__(self) -> str:
+        value = self.value
+        if value is None or isinstance(value, bool):
+            return {None: "NULL", True: "TRUE", False: "FALSE"}[value]
+        if isinstance(value, str):
+            return "'" + value.replace("'", "''") + "'"
+        if isinstance(value, dt.timedelta):
+            return f"INTERVAL '{value / dt.timedelta(seconds=1)!r} SECONDS'"
+        if isinstance(value, dt.datetime | dt.date):
+            return f"{'TIMESTAMP' if isinstance(value, dt.datetime) else 'DATE'} '{value}'"
+        if isinstance(value, Decimal | bytes):
+            return f"{type(value).__name__} '{value!s}'"
+        return repr(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Call(Expression):
+    """A function of other expressions, by the name that SQL has for it."""
+
+    function: str
+    arguments: tuple[Expression, ...]
+
+    def when(self, condition: Any, value: Any) -> Call:
+        """A further branch of `sf.when(…)`, where no earlier condition is true."""
+        self._only_case("when")
+        return Call("case", (*self.arguments, as_condition(condition), as_expression(value)))
+
+    def otherwise(self, value: Any) -> Call:
+        """The value where no condition of `sf.when(…)` is true; null without it."""
+        self._only_case("otherwise")
+        return Call("case", (*self.arguments, as_expression(value)))
+
+    def _only_case(self, what: str) -> None:
+        if self.function != "case" or len(self.arguments) % 2:
+            raise TypeError(f"{what} comes after sf.when(…), and before otherwise, not {self}")
+
+    def __str__(self) -> str:
+        texts = [str(a) for a in self.arguments]
+        if self.function in OPERATORS:
+            inner = OPERATORS[self.function]
+            left, right = self.arguments
+            first = _within(left, inner + (inner == 4))  # comparisons do not chain
+            return f"{first} {self.function.upper()} {_within(right, inner + 1)}"
+        if self.function == "case":
+            return _case(texts)
+        if self.function == "cast":
+            assert isinstance(self.arguments[1], Literal)
+            return f"cast({texts[0]} AS {self.arguments[1].value})"
+        if self.function == "negative":
+            return f"-{_within(self.arguments[0], 7)}"
+        if self.function == "in":
+            return f"{_within(self.arguments[0], 5)} IN ({', '.join(texts[1:])})"
+        if self.function == "like":
+            return f"{_within(self.arguments[0], 5)} LIKE {texts[1]}"
+        if self.function == "not":
+            return f"NOT {_within(self.arguments[0], 3)}"
+        return f"{self.function}({', '.join(texts)})"
+
+
+def _within(e: Expression, tight: int) -> str:
+    """The text of an argument, in parentheses where it binds less tightly than that."""
+    if not isinstance(e, Call):
+        return str(e)
+    own = {"in": 4, "like": 4, "not": 3, "negative": 6}.get(e.function)
+    own = OPERATORS.get(e.function, 8) if own is None else own
+    return f"({e})" if own < tight else str(e)
+
+
+def _case(texts: list[str]) -> str:
+    pairs = zip(texts[0::2], texts[1::2], strict=False)
+    whens = " ".join(f"WHEN {condition} THEN {value}" for condition, value in pairs)
+    last = f" ELSE {texts[-1]}" if len(texts) % 2 else ""
+    return f"CASE {whens}{last} END"
+
+
+def as_expression(thing: Any) -> Expression:
+    """An expression as it is, any other value as a literal."""
+    if isinstance(thing, Expression):
+        return thing
+    if isinstance(thing, np.generic):
+        thing = thing.item()
+    known = (bool, int, float, str, bytes, Decimal, dt.date, dt.datetime, dt.timedelta)
+    if thing is not None and not isinstance(thing, known):
+        raise TypeError(f"{thing!r} is no value that a column can have: give a number, a string, …")
+    return Literal(thing)
+
+
+def as_condition(thing: Any) -> Expression:
+    """A condition: an expression, or a string of SQL."""
+    if isinstance(thing, str):
+        from sash.plan.sql_expressions import parse
+
+        return parse(thing)
+    return as_expression(thing)
+
+
+def as_input(thing: Any) -> Any:
+    """What an aggregation takes: the name of a column, or an expression."""
+    if isinstance(thing, Column):
+        return thing.name
+    if isinstance(thing, str | Expression):
+        return thing
+    raise TypeError(f"an aggregation takes a column's name or an expression, not {thing!r}")
+
+
+def walk(e: Expression) -> Iterator[Expression]:
+    """An expression and all that it is made of."""
+    yield e
+    for argument in e.arguments if isinstance(e, Call) else ():
+        yield from walk(argument)
+
+
+def columns_of(e: Expression) -> list[str]:
+    """The columns that an expression reads, each once."""
+    return list(dict.fromkeys(part.name for part in walk(e) if isinstance(part, Column)))
+
+
+def replaced(e: Expression, by: Callable[[Expression], Expression | None]) -> Expression:
+    """The expression with parts replaced: those for which `by` gives something else."""
+    found = by(e)
+    if found is not None:
+        return found
+    if isinstance(e, Call):
+        return Call(e.function, tuple(replaced(a, by) for a in e.arguments))
+    return e
+
+
+def renamed(e: Expression, name: Callable[[str], str]) -> Expression:
+    """The expression over columns of other names."""
+    return replaced(e, lambda part: Column(name(part.name)) if isinstance(part, Column) else None)
+
+
+def col(name: str) -> Column:
+    """The column of that name.
+
+    >>> print((col("price") - 1) * col("size"))
+    (price - 1) * size
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"col takes the name of a column, not {name!r}")
+    return Column(name)
+
+
+def lit(value: Any) -> Expression:
+    """A value that is the same for all rows."""
+    return as_expression(value)
+
+
+def expr(sql: str) -> Expression:
+    """An expression in SQL.
+
+    >>> print(expr("abs(x) > 2 AND s = 'ok'"))
+    abs(x) > 2 AND s = 'ok'
+    """
+    return as_condition(sql)
+
+
+def when(condition: Any, value: Any) -> Call:
+    """`value` where the condition is true; `.when(…)` and `.otherwise(…)` go on.
+
+    >>> print(when(col("x") > 0, "up").otherwise("down"))
+    CASE WHEN x > 0 THEN 'up' ELSE 'down' END
+    """
+    return Call("case", (as_condition(condition), as_expression(value)))
+
+
+def call(function: str, *arguments: Any) -> Call:
+    """A function by the name that SQL has for it; a string is the name of a column."""
+    given = (Column(a) if isinstance(a, str) else as_expression(a) for a in arguments)
+    return Call(function, tuple(given))
+
+
+def coalesce(*values: Any) -> Call:
+    """The first that is not null."""
+    return call("coalesce", *values)
+
+
+def greatest(*values: Any) -> Call:
+    """The largest that is not null."""
+    return call("greatest", *values)
+
+
+def least(*values: Any) -> Call:
+    """The smallest that is not null."""
+    return call("least", *values)
+
+
+def abs(value: Any) -> Call:
+    """The absolute value."""
+    return call("abs", value)
+
+
+def sqrt(value: Any) -> Call:
+    """The square root; NaN of a negative number."""
+    return call("sqrt", value)
+
+
+def exp(value: Any) -> Call:
+    """e to the power of it."""
+    return call("exp", value)
+
+
+def log(value: Any) -> Call:
+    """The natural logarithm; null of 0 and of negative numbers."""
+    return call("ln", value)
+
+
+def pow(value: Any, power: Any) -> Call:
+    """A power, as a double."""
+    return call("pow", value, power)
+
+
+def floor(value: Any) -> Call:
+    """The next whole number below."""
+    return call("floor", value)
+
+
+def ceil(value: Any) -> Call:
+    """The next whole number above."""
+    return call("ceil", value)
+
+
+def round(value: Any, places: int = 0) -> Call:
+    """Rounded to so many places, halves away from 0."""
+    return Call("round", (call("", value).arguments[0], Literal(places)))
