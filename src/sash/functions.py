@@ -66,6 +66,21 @@ from sash.aggregations.statistics import (
 from sash.monoids import arguments
 from sash.monoids.ranks import INTERPOLATIONS
 from sash.plan.definition import TIME, Aggregation
+from sash.plan.expressions import abs as abs
+from sash.plan.expressions import ceil as ceil
+from sash.plan.expressions import coalesce as coalesce
+from sash.plan.expressions import col as col
+from sash.plan.expressions import exp as exp
+from sash.plan.expressions import expr as expr
+from sash.plan.expressions import floor as floor
+from sash.plan.expressions import greatest as greatest
+from sash.plan.expressions import least as least
+from sash.plan.expressions import lit as lit
+from sash.plan.expressions import log as log
+from sash.plan.expressions import pow as pow
+from sash.plan.expressions import round as round
+from sash.plan.expressions import sqrt as sqrt
+from sash.plan.expressions import when as when
 
 __all__ = [
     "TIME", "any_value", "apply", "approx_count_distinct", "argmax", "argmin", "array_agg",

@@ -12,6 +12,8 @@ from sash import functions as sf
 from sash.engine.table import aggregate
 from sash.plan.definition import Aggregation, Query
 from sash.plan.explain import Explanation, explain
+from sash.plan.expressions import Expression
+from sash.plan.lower import lowered
 from sash.plan.plan import Options, plan_of
 from sash.windows import Frame, Range, Sliding, sliding
 from sash.windows.frames import length
@@ -42,7 +44,7 @@ class Windowed:
             raise ValueError("every: windows by the clock have no descending order")
         return Windowed(self._data, self._by, self._time, self._options, slide)
 
-    def agg(self, **aggregations: Aggregation) -> Any:
+    def agg(self, **aggregations: Expression) -> Any:
         """The table with one column more for each aggregation, of the same kind as it came.
 
         After `every`: one row a key and window, with window_start and window_end.
@@ -60,7 +62,7 @@ class Windowed:
             raise TypeError('windowed needs time="…", the column that orders the rows')
         return _in_process(self._data, query, planning)
 
-    def explain(self, **aggregations: Aggregation) -> Explanation:
+    def explain(self, **aggregations: Expression) -> Explanation:
         """What `agg` would run, in words: what is shared, the algorithm and why; on Spark
         also the shuffle and whether keys are split, on a stream what is kept and when rows
         come out. Nothing runs.
@@ -78,15 +80,14 @@ class Windowed:
         """What the user decides instead of the planner."""
         return Options(**{name: self._options[name] for name in PLANNING if name in self._options})
 
-    def query(self, **aggregations: Aggregation) -> Query:
+    def query(self, **aggregations: Expression) -> Query:
         """What `agg` would run."""
         if not aggregations:
             raise TypeError('agg needs at least one aggregation: n=sf.count().over("1 hour"), say')
-        for name, a in aggregations.items():
-            if not isinstance(a, Aggregation):
-                raise TypeError(f'{name}: expected sf.max("x").over(…) or the like, not {a!r}')
-        every = None if self._slide is None else _every(self._slide, aggregations)
-        return Query(self._by, self._time, aggregations, self._descending, every)
+        found = lowered(aggregations)
+        every = None if self._slide is None else _every(self._slide, found.aggregations)
+        given = (self._descending, every, found.results, found.names)
+        return Query(self._by, self._time, found.aggregations, *given)
 
     def __repr__(self) -> str:
         keys = f" by {', '.join(self._by)}" if self._by else ""
@@ -204,8 +205,8 @@ def _pandas(data: Any, query: Query, options: Options) -> Any:
     found = aggregate(query, given, options=options)
     if query.every is not None:
         return found.to_pandas()
-    answers = found.select(list(query.aggregations)).to_pandas()
-    return data.assign(**{name: answers[name].to_numpy() for name in query.aggregations})
+    answers = found.select(list(query.outputs)).to_pandas()
+    return data.assign(**{name: answers[name].to_numpy() for name in query.outputs})
 
 
 def windowed(

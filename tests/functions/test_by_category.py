@@ -69,7 +69,7 @@ def test_every_aggregation_by_category(name: str) -> None:
 
 def test_its_type_is_a_map() -> None:
     query = sash.windowed(TABLE, time="t").query(m=sf.sum("x").by("card").over("1 s"))
-    assert query.result_type("m", TABLE.schema) == pa.map_(pa.string(), pa.int64())
+    assert query.answer_types(TABLE.schema)["m"] == pa.map_(pa.string(), pa.int64())
 
 
 def test_the_frame_may_come_first_and_empty_windows_are_empty_maps() -> None:

@@ -20,17 +20,13 @@ from sash.plan.definition import Aggregation
 COUNT = always(pa.int64())
 
 
-def count_if(column: str) -> Aggregation:
-    """How many rows have a true value. A combine: one addition, with an inverse.
+def count_if(condition: Any) -> Aggregation:
+    """How many rows a condition is true of: an expression, or a string of SQL. No combines.
 
-    >>> from sash.testing import running
-    >>> running(count_if("ok"), ok=[True, None, False, True])
-    [1, 1, 1, 2]
+    >>> print(count_if("status = 'ok'"))
+    count() where status = 'ok'
     """
-    return Aggregation(
-        "count_if", (column,), m.CountIf(), result=COUNT,
-        accepts=is_boolean, takes="a boolean column",
-    )  # fmt: skip
+    return Aggregation("count", (), how="count", result=COUNT).where(condition)
 
 
 def mode(column: str) -> Aggregation:

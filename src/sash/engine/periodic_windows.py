@@ -15,11 +15,13 @@ import pyarrow as pa
 
 from sash.engine.bounds import Bounds, advance
 from sash.engine.columns import answers_as
+from sash.engine.expressions import outputs
 from sash.engine.frames import time_target
 from sash.engine.rows import Rows
 from sash.engine.workers import ColumnBuffer
 from sash.kernel.compiled import compiled
 from sash.kernel.words import Int64, Partial, Partials, attach, get
+from sash.plan.definition import WINDOW
 from sash.plan.plan import Plan
 from sash.plan.reach import steps_of
 
@@ -151,8 +153,11 @@ class PeriodicWindows:
         starts = self._at.offset + number * self._at.slide
         columns = [shelf.at(lo, none) for shelf in self._shelves.values()]
         columns += [answers_as(s, None, self._kind) for s in (starts, starts + self._at.size)]
-        columns += self._rows.answers([bounds])
-        names = [*self.query.by, "window_start", "window_end", *self.query.aggregations]
+        names = [*self.query.by, *WINDOW]
+        answers = self._rows.answers([bounds])
+        found = dict(zip((output.name for output in self.plan.outputs), answers, strict=True))
+        columns += outputs(self.plan, dict(zip(names, columns, strict=True)), found)
+        names += self.query.outputs
         return pa.RecordBatch.from_arrays(columns, names=names)
 
     def _forget(self) -> None:
@@ -160,8 +165,6 @@ class PeriodicWindows:
         rows.time.forget(min(at.lo, rows.count - 1))
         rows.keys = rows.keys[at.key :].copy()
         self._at = at._replace(key=0)
-        rows.inputs.forget(at.lo)
-        for worker in rows.workers:
-            worker.forget(at.lo)
+        rows.forget(at.lo, [at.lo] * len(self.plan.frames))
         for shelf in self._shelves.values():
             shelf.forget(at.lo)

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from sash.engine.bounds import Bounds
 from sash.engine.columns import numbers
+from sash.engine.expressions import outputs
 from sash.engine.frames import Finder, ready_rows
 from sash.engine.periodic_windows import PeriodicWindows
 from sash.engine.policies import ByPolicy, Run
@@ -81,9 +82,7 @@ class RowWindows:
         rows.keys = rows.keys_from(self._done).copy()
         for frame in self._frames:
             frame.forget(oldest)
-        rows.inputs.forget(oldest)
-        for state, worker in zip(self.plan.states, rows.workers, strict=True):
-            worker.forget(min(int(bounds[state.frame].lo[-1]), self._done))
+        rows.forget(oldest, [min(int(b.lo[-1]), self._done) for b in bounds])
 
     def _with(self, answers: list[pa.Array], n: int) -> Iterator[pa.RecordBatch]:
         """The oldest n pending rows, batch by batch, with their answers."""
@@ -93,9 +92,14 @@ class RowWindows:
             part = batch.slice(0, min(n - given, batch.num_rows))
             if part.num_rows < batch.num_rows:
                 self._pending.insert(0, batch.slice(part.num_rows))
-            columns = [*part.columns, *(a.slice(given, part.num_rows) for a in answers)]
-            names = [*part.schema.names, *(output.name for output in self.plan.outputs)]
-            yield pa.RecordBatch.from_arrays(columns, names=names)
+            found = {
+                output.name: answer.slice(given, part.num_rows)
+                for output, answer in zip(self.plan.outputs, answers, strict=True)
+            }
+            names = [*part.schema.names, *self.plan.query.outputs]
+            columns = dict(zip(part.schema.names, part.columns, strict=True))
+            made = outputs(self.plan, columns, found)
+            yield pa.RecordBatch.from_arrays([*part.columns, *made], names=names)
             given += part.num_rows
 
 

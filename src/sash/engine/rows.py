@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from sash.engine.columns import changes, one_array
+from sash.engine.expressions import with_derived
+from sash.engine.filters import Passing
 from sash.engine.inputs import SharedInputs
 from sash.engine.order import tick_type, ticks
 from sash.engine.policies import ByPolicy
@@ -32,22 +34,28 @@ class Rows:
         self.time = Tape(self.dtype)
         self.keys = np.zeros(0, np.int64)  # the first row of each key that is not done
         self._last_key: list[pa.Array] | None = None
-        self.inputs = SharedInputs()
-        self.workers = workers_of(plan, self.inputs)
+        conditions = dict.fromkeys(state.condition for state in plan.states)
+        self._passing = {c: Passing() for c in conditions if c is not None}
+        self._inputs = {c: SharedInputs() for c in conditions}
+        self.workers = workers_of(plan, self._inputs)
 
     def take(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
         """Take a batch's rows; give the columns that are needed."""
         wanted = [*self.plan.columns, *(HELD,) * (HELD in batch.schema.names)]
         columns = {name: one_array(batch.column(name)) for name in wanted}
+        columns = with_derived(self.plan, columns)
         times = ticks(columns[self.query.time], self.query.time, self.query.descending)
         starts = self._starts([columns[name] for name in self.query.by], batch.num_rows)
         if not self._ordered:
             self._check_order(times, starts)
         self.time.add(times)
         self.keys = np.concatenate([self.keys, self.count + starts])
-        self.inputs.take(columns)
+        passed = {c: self._passed(c, columns) for c in self._inputs}
+        for condition, inputs in self._inputs.items():
+            inputs.take(passed[condition])
         for state, worker in zip(self.plan.states, self.workers, strict=True):
-            worker.take([columns[name] for name in state.columns or (self.query.time,)])
+            there = passed[state.condition]
+            worker.take([there[name] for name in state.columns or (self.query.time,)])
             if isinstance(worker, ByPolicy):
                 worker.hold(held(columns))
         self.count += batch.num_rows
@@ -56,10 +64,36 @@ class Rows:
     def answers(self, bounds: Sequence[Any]) -> list[pa.Array]:
         """A column for each output of the plan, from the bounds of each frame."""
         found = [
-            worker.answer(bounds[state.frame])
+            worker.answer(self._among(state.condition, bounds[state.frame]))
             for state, worker in zip(self.plan.states, self.workers, strict=True)
         ]
         return [found[output.state][output.member] for output in self.plan.outputs]
+
+    def forget(self, row: int, frames: Sequence[int]) -> None:
+        """No later window reaches rows before `row`; of each frame, before that of `frames`."""
+        for condition, inputs in self._inputs.items():
+            inputs.forget(self._before(condition, row))
+        for state, worker in zip(self.plan.states, self.workers, strict=True):
+            worker.forget(self._before(state.condition, frames[state.frame]))
+        for passing in self._passing.values():
+            passing.forget(row)
+
+    def _passed(self, condition: str | None, columns: dict[str, pa.Array]) -> dict[str, pa.Array]:
+        """The columns that are read of the rows that pass a condition, each filtered once."""
+        if condition is None:
+            return columns
+        passing = self._passing[condition]
+        passing.take(columns[condition])
+        states = [state for state in self.plan.states if state.condition == condition]
+        names = dict.fromkeys(name for s in states for name in s.columns or (self.query.time,))
+        return {name: passing.only(columns[name]) for name in names}
+
+    def _among(self, condition: str | None, bounds: Any) -> Any:
+        """Windows of rows as windows of those that pass a condition."""
+        return bounds if condition is None else self._passing[condition].of(bounds)
+
+    def _before(self, condition: str | None, row: int) -> int:
+        return row if condition is None else self._passing[condition].before(row)
 
     def keys_from(self, row: int) -> np.ndarray:
         """The first row of each key, from that of `row` on."""

@@ -45,7 +45,7 @@ def aggregate(
         back = np.empty(len(order), np.int64)
         back[order] = np.arange(len(order))
         answers = answers.take(back)
-    for name in query.aggregations:
+    for name in query.outputs:
         table = table.append_column(name, answers.column(name))
     return table
 
@@ -167,7 +167,7 @@ def run(plan: Plan, table: pa.Table, part: Part) -> pa.Table:
     whole = rows.combine_chunks().to_batches()
     batches = row_windows.run(plan, whole, ordered=True)
     schema = output_schema(query, table.schema)
-    names = schema.names if query.every is not None else list(query.aggregations)
+    names = schema.names if query.every is not None else list(query.outputs)
     found = [batch.select(names) for batch in batches]
     if not found:
         return schema.empty_table().select(names)

@@ -7,7 +7,7 @@ window can reach any more (`forget`). One file per kind of worker where it is lo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from decimal import localcontext
 from typing import Any, Protocol
 
@@ -37,13 +37,16 @@ class Worker(Protocol):
         """No later window reaches rows before this one."""
 
 
-def workers_of(plan: Plan, inputs: SharedInputs) -> list[Worker]:
-    """A worker for each state of a plan; columns that several combine are in `inputs` once."""
+def workers_of(plan: Plan, inputs: Mapping[str | None, SharedInputs]) -> list[Worker]:
+    """A worker for each state of a plan.
+
+    Columns that several combine are in `inputs` once, for each condition that filters them.
+    """
     found: list[Worker] = []
     for state in plan.states:
         made = WORKERS[state.kind](plan, state)
         if isinstance(made, Combiner):
-            made.share(inputs, state.columns)
+            made.share(inputs[state.condition], state.columns)
         found.append(made)
     return found
 

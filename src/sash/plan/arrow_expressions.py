@@ -10,7 +10,6 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Mapping
-from decimal import Decimal
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -18,6 +17,7 @@ import pyarrow.acero as acero
 import pyarrow.compute as pc
 
 from sash.plan.expressions import Call, Column, Expression, Literal
+from sash.plan.types import unit_of
 
 
 class Typed(NamedTuple):
@@ -29,7 +29,10 @@ class Typed(NamedTuple):
 
 def types_of(expressions: Mapping[str, Expression], schema: pa.Schema) -> dict[str, pa.DataType]:
     """The types of expressions over columns of a schema; TypeError says what does not fit."""
-    return {name: Translation(schema).typed(e).kind for name, e in expressions.items()}
+    if not expressions:
+        return {}
+    translation = Translation(schema)
+    return {name: translation.typed(e).kind for name, e in expressions.items()}
 
 
 def evaluate(expressions: Mapping[str, Expression], table: pa.Table) -> dict[str, pa.Array]:
@@ -330,6 +333,16 @@ def _cast(value: Typed, name: str) -> Typed:
     return Typed(x.cast(kind), kind)
 
 
+def _time_number(value: Typed) -> pc.Expression:
+    """A time in nanoseconds since 1970, where it is a time; a number as it is."""
+    unit = unit_of(value.kind)
+    if unit is None:
+        return value.arrow
+    kind = pa.int32() if value.kind.bit_width == 32 else pa.int64()
+    steps = value.arrow.cast(kind).cast(pa.int64())
+    return pc.multiply_checked(steps, pc.scalar(pa.scalar(unit, pa.int64())))
+
+
 def _part(function: Any) -> Callable[[Typed], pc.Expression]:
     """A part of a time, as Spark types it."""
     return lambda value: function(value.arrow).cast(pa.int32())
@@ -391,5 +404,6 @@ FUNCTIONS: dict[str, tuple[int, int, Build]] = {
     "minute": (1, 1, _part(pc.minute)),
     "second": (1, 1, _part(pc.second)),
     "dayofweek": (1, 1, _day_of_week),
+    "time_number": (1, 1, _time_number),
 }
 """Each function: at least and at most so many arguments, and how Arrow computes it."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +13,8 @@ from sash.monoids.categories import ByCategory, Percentile
 from sash.monoids.ends import First, Last
 from sash.monoids.monoid import Monoid
 from sash.monoids.sums import Count
+from sash.plan.arrow_expressions import types_of
+from sash.plan.expressions import Call, Column, Expression, as_condition, columns_of, walk
 from sash.plan.types import number_type
 from sash.windows import Frame, as_frame
 from sash.windows.frames import Delta, Policy, Sliding, Until
@@ -25,16 +27,25 @@ TIME = "@time"
 time column is a timestamp or a date; where it is a number, that number."""
 
 
-@dataclass(frozen=True)
-class Aggregation:
+DERIVED = "= "
+"""What the name of a column begins with that is computed from others before anything else."""
+
+
+@dataclass(frozen=True, eq=False)
+class Aggregation(Expression):
     """An aggregation of columns, to be given a frame with `.over(...)`.
+
+    As an expression it is its answer for a row. A column may be given as an expression: then
+    its name is the expression's text, and `derived` has the expression.
 
     `how`: "combine" runs `monoid`; "count", "first" and "last" follow from the bounds
     alone; "argument" combines measures and takes the second column's value by row;
     "distinct" and "percentile" keep a multiset of the window.
 
     `needs_duration`: its parameters are durations (True), or numbers in the unit of the
-    time column (False).
+    time column (False). `condition`: a column that says which rows are aggregated.
+    `least`: an answer is null where the window has fewer rows that are not null. `step`: an
+    answer for every so many rows of a key, null for others.
     """
 
     name: str
@@ -48,6 +59,16 @@ class Aggregation:
     share: float = 0.5  # of a percentile
     interpolation: str = "linear"  # of a percentile between two values
     needs_duration: bool | None = None
+    condition: str | None = None
+    least: int | None = None
+    step: int | None = None
+    derived: Mapping[str, Expression] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        made = dict(self.derived)
+        names = tuple(_name(column, made) for column in self.columns)
+        object.__setattr__(self, "columns", names)
+        object.__setattr__(self, "derived", made)
 
     def over(self, frame: Any, closed: Any = None) -> Aggregation:
         """The aggregation over a frame: a duration such as "24 hours", `sash.rows(50)`, …"""
@@ -57,6 +78,29 @@ class Aggregation:
                 raise TypeError(f"{self}: until needs a column: sash.until(predicate, column)")
             given = replace(given, column=self.columns[0])
         return replace(self, frame=given)
+
+    def where(self, condition: Any) -> Aggregation:
+        """The aggregation of the rows for which a condition is true, as SQL's FILTER.
+
+        The window stays what it is; other rows of it are not aggregated. The condition is an
+        expression or a string of SQL; a second one is added to the first.
+
+        >>> from sash import functions as sf
+        >>> print(sf.sum("amount").where("status = 'ok'"))
+        sum(amount) where status = 'ok'
+        """
+        given = as_condition(condition)
+        made = dict(self.derived)
+        if self.condition is not None:
+            given = Call("and", (made.get(self.condition, Column(self.condition)), given))
+        name = _name(given, made)
+        return replace(self, condition=name, derived=made)
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """All columns that are read: what is aggregated, the condition, what the frame reads."""
+        condition = () if self.condition is None else (self.condition,)
+        return (*self.columns, *condition, *(() if self.frame is None else self.frame.columns))
 
     def by(self, category: str) -> Aggregation:
         """The aggregation for each category of a column, as a map from category to answer.
@@ -85,7 +129,35 @@ class Aggregation:
         return First(ignore_nulls=False) if self.how == "first" else Last(ignore_nulls=False)
 
     def __str__(self) -> str:
-        return f"{self.name}({', '.join(self.columns)})"
+        text = f"{self.name}({', '.join(shown(name) for name in self.columns)})"
+        return text if self.condition is None else f"{text} where {shown(self.condition)}"
+
+
+def _name(column: Any, derived: dict[str, Expression]) -> str:
+    """The name of a column that is given by name or as an expression, which is noted."""
+    if isinstance(column, str):
+        return column
+    if isinstance(column, Column):
+        return column.name
+    if not isinstance(column, Expression):
+        raise TypeError(f"an aggregation takes a column's name or an expression, not {column!r}")
+    if any(isinstance(part, Aggregation) for part in walk(column)):
+        raise TypeError(
+            f"{column} is known only after rows are aggregated: an aggregation of it takes a "
+            "second call of windowed, over the result of the first"
+        )
+    name = f"{DERIVED}{column}"
+    derived[name] = column
+    return name
+
+
+def shown(name: str) -> str:
+    """A column's name for people.
+
+    >>> shown("= price * size")
+    'price * size'
+    """
+    return name.removeprefix(DERIVED)
 
 
 def _as_map(a: Aggregation) -> ResultType:
@@ -110,47 +182,115 @@ WINDOW = ("window_start", "window_end")
 
 @dataclass(frozen=True)
 class Query:
-    """All of a call: keys, time, order, and the aggregations by the name of their column."""
+    """All of a call: keys, time, order, and the aggregations by the name of their column.
+
+    `results`: columns that are computed from answers and from the row's own columns. With
+    them, some aggregations do not come out themselves; `outputs` names all that does.
+    """
 
     by: tuple[str, ...]
     time: str
     aggregations: dict[str, Aggregation]
     descending: bool = False
     every: Sliding | None = None  # one answer a key and window of these, instead of one a row
+    results: dict[str, Expression] = field(default_factory=dict)
+    names: tuple[str, ...] | None = None
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        """The names of the columns of answers, in their order."""
+        return tuple(self.aggregations) if self.names is None else self.names
+
+    @property
+    def derived(self) -> dict[str, Expression]:
+        """The columns that are computed from others before anything else, equal ones once."""
+        found: dict[str, Expression] = {}
+        for a in self.aggregations.values():
+            found |= a.derived
+            if TIME in a.reads:
+                found[TIME] = Call("time_number", (Column(self.time),))
+        return found
 
     def columns(self) -> list[str]:
         """The input columns that are needed, each once."""
-        wanted = [*self.by, self.time]
+        wanted, derived = [*self.by, self.time], self.derived
         for a in self.aggregations.values():
-            wanted += [*a.columns, *(a.frame.columns if a.frame else ())]
+            for name in a.reads:
+                wanted += columns_of(derived[name]) if name in derived else [name]
+        for result in self.results.values():
+            wanted += [name for name in columns_of(result) if name not in self._answered]
         return list(dict.fromkeys(wanted))
+
+    @property
+    def _answered(self) -> set[str]:
+        """What results read that is no column of the input."""
+        return {*self.aggregations, *(WINDOW if self.every is not None else ())}
+
+    def with_derived(self, schema: pa.Schema) -> pa.Schema:
+        """The schema of the input with the columns that are derived."""
+        found = types_of(self.derived, schema)
+        return pa.schema([*schema, *(pa.field(name, kind) for name, kind in found.items())])
 
     def check(self, schema: pa.Schema) -> None:
         """Raise an error that names the column, what is wrong and what to do."""
-        for name in (*self.by, self.time):
+        for name in self.columns():
             known(name, schema)
         check_time(self.time, schema.field(self.time).type)
-        for out, a in self.aggregations.items():
+        for out in dict.fromkeys((*self.outputs, *self.aggregations)):
             if out in (schema.names if self.every is None else WINDOW + self.by):
                 raise ValueError(f"{out}: there is a column of that name already; choose another")
-            self._check_one(out, a, schema)
+        full = self.with_derived(schema)
+        for out, a in self.aggregations.items():
+            self._check_one(out, a, full)
+        self._check_results()
 
     def _check_one(self, out: str, a: Aggregation, schema: pa.Schema) -> None:
         if a.frame is None:
             raise ValueError(f'{out}: {a} has no window; add .over("1 hour"), say')
-        for name in (*a.columns, *a.frame.columns):
-            known(name, schema)
         for name in a.columns[:1]:
             kind = schema.field(name).type
             if not a.accepts(kind):
-                raise TypeError(f"{out}: {a.name} takes {a.takes}, but {name} is {kind}")
+                raise TypeError(f"{out}: {a.name} takes {a.takes}, but {shown(name)} is {kind}")
+        if a.condition is not None:
+            kind = schema.field(a.condition).type
+            if not pa.types.is_boolean(kind):
+                raise TypeError(f"{out}: {shown(a.condition)} is {kind}, not true or false")
+            if isinstance(a.frame, Policy):
+                raise TypeError(f"{out}: a policy looks at all rows: filter them before the call")
         check_unit(f"{out}: a parameter of {a}", a.needs_duration, self.time, schema)
         check_frame(out, a.frame, self.time, schema)
 
-    def result_type(self, out: str, schema: pa.Schema) -> pa.DataType | None:
-        """The type of an aggregation's answers, where it is known beforehand."""
-        a = self.aggregations[out]
-        return a.result([schema.field(name).type for name in a.columns])
+    def _check_results(self) -> None:
+        if self.every is None:
+            return
+        for out, result in self.results.items():
+            for name in columns_of(result):
+                if name not in self._answered:
+                    raise ValueError(
+                        f"{out}: a window has no row of its own to take {name} from; with every, "
+                        "results are made of aggregations, window_start and window_end"
+                    )
+
+    def answer_types(self, schema: pa.Schema) -> dict[str, pa.DataType | None]:
+        """The types of all aggregations' answers, where they are known beforehand."""
+        full = self.with_derived(schema)
+        return {
+            out: a.result([full.field(name).type for name in a.columns])
+            for out, a in self.aggregations.items()
+        }
+
+    def output_types(
+        self, schema: pa.Schema, answers: Mapping[str, pa.DataType | None]
+    ) -> dict[str, pa.DataType | None]:
+        """The types of the columns that come out, from those of the answers."""
+        time = schema.field(self.time).type
+        fields = {field.name: field.type for field in schema} | dict.fromkeys(WINDOW, time)
+        fields |= {out: kind for out, kind in answers.items() if kind is not None}
+        found = dict(answers)
+        for out, result in self.results.items():
+            unknown = any(name in answers and answers[name] is None for name in columns_of(result))
+            found[out] = None if unknown else types_of({out: result}, pa.schema(fields))[out]
+        return {out: found[out] for out in self.outputs}
 
 
 def known(name: str, schema: pa.Schema) -> None:
@@ -207,9 +347,8 @@ def check_unit(what: str, needs_duration: bool | None, time: str, schema: pa.Sch
 
 def output_schema(query: Query, schema: pa.Schema) -> pa.Schema:
     """The columns that come out; an answer's type that is not known beforehand is null."""
-    answers = [
-        pa.field(out, query.result_type(out, schema) or pa.null()) for out in query.aggregations
-    ]
+    kinds = query.output_types(schema, query.answer_types(schema))
+    answers = [pa.field(out, kind or pa.null()) for out, kind in kinds.items()]
     if query.every is None:
         return pa.schema([*schema, *answers])
     time = schema.field(query.time).type

@@ -73,6 +73,7 @@ def explain(
         if kept is not None and frame.number in kept:
             lines.append(f"   keeps {kept[frame.number]}")
         lines += [f"   {line}" for state in plan.over(frame) for line in state_lines(plan, state)]
+    lines += [f"{out} = {result}" for out, result in plan.query.results.items()]
     found = Explanation("\n".join(lines))
     found.plan, found.steps, found.kept = plan, tuple(steps), kept or {}
     return found
@@ -133,6 +134,8 @@ def as_data(plan: Plan, steps: Sequence[Step] = ()) -> dict[str, Any]:
             {"name": o.name, "state": o.state, "member": o.member, "type": str(o.type)}
             for o in plan.outputs
         ],
+        "derived": {name: str(e) for name, e in plan.query.derived.items()},
+        "results": {name: str(e) for name, e in plan.query.results.items()},
         "combines per row": plan.combines,
         "steps": {step.name: step.what for step in steps},
     }
@@ -149,6 +152,7 @@ def _state(state: State) -> dict[str, Any]:
         "frame": state.frame,
         "kind": state.kind,
         "columns": list(state.columns),
+        "condition": state.condition,
         "answers": [str(a) for a in state.asked],
         "keeps": list(state.kept),
         "algorithm": None if choice is None else choice.algorithm,
@@ -176,5 +180,6 @@ def as_html(plan: Plan, steps: Sequence[Step] = ()) -> str:
         parts.append(
             f'<div style="{STYLE}; padding: .4em .7em; margin: .5em 0">{title}{states}</div>'
         )
+    parts += [f"<div>{escape(f'{o} = {e}')}</div>" for o, e in plan.query.results.items()]
     body = "".join(parts)
     return f'<div style="font: 14px/1.5 system-ui, sans-serif; max-width: 60rem">{body}</div>'

@@ -156,7 +156,7 @@ class Literal(Expression):
         if value is None or isinstance(value, bool):
             return {None: "NULL", True: "TRUE", False: "FALSE"}[value]
         if isinstance(value, str):
-            return "'" + value.replace("'", "''") + "'"
+            return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"  # as in Spark
         if isinstance(value, dt.timedelta):
             return f"INTERVAL '{value / dt.timedelta(seconds=1)!r} SECONDS'"
         if isinstance(value, dt.datetime | dt.date):

@@ -72,6 +72,7 @@ class State:
     kept: tuple[str, ...] = ()  # the names of the monoids whose states are kept
     choice: Choice | None = None
     typed: bool = False
+    condition: str | None = None  # a column: only rows for which it is true are taken
 
     @property
     def nothing(self) -> list[Any]:
@@ -102,7 +103,7 @@ class Output:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a definition runs over rows of `schema`."""
+    """How a definition runs over rows of `schema`, which has the derived columns too."""
 
     query: Query
     schema: pa.Schema
@@ -134,6 +135,7 @@ class Plan:
 def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> Plan:
     """The plan of a definition over a table of these columns; raises what is wrong with it."""
     query.check(schema)
+    schema = query.with_derived(schema)
     unit = unit_of(schema.field(query.time).type)
     frames: dict[Any, FramePlan] = {}
     groups: dict[Any, list[str]] = {}
@@ -143,21 +145,23 @@ def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> P
         if frame not in frames:
             reach = reach_of_frame(frame, unit)
             frames[frame] = FramePlan(len(frames), frame, reach, _bounds(frame, query))
-        group = (frame, a.columns, _kind(a), _apart(a, schema))
+        group = (frame, a.condition, a.columns, _kind(a), _apart(a, schema))
         groups.setdefault(group, []).append(out)
     states: list[State] = []
     place: dict[str, tuple[int, int]] = {}
-    for (frame, columns, kind, _), outs in groups.items():
+    for (frame, condition, columns, kind, _), outs in groups.items():
         asked, members = _distinct([query.aggregations[out] for out in outs])
         try:
             state = _state(len(states), frames[frame], kind, columns, asked, schema, options)
         except ValueError as problem:
             raise ValueError(f"{', '.join(outs)}: {problem}") from None
-        states.append(state)
+        states.append(replace(state, condition=condition))
         place |= {out: (state.number, k) for out, k in zip(outs, members, strict=True)}
-    outputs = tuple(
-        Output(out, *place[out], query.result_type(out, schema)) for out in query.aggregations
-    )
+    kinds = {
+        out: a.result([schema.field(name).type for name in a.columns])
+        for out, a in query.aggregations.items()
+    }
+    outputs = tuple(Output(out, *place[out], kind) for out, kind in kinds.items())
     return Plan(query, schema, tuple(frames.values()), tuple(states), outputs, options)
 
 

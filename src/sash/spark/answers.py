@@ -14,19 +14,22 @@ from sash.windows import rows
 
 def answer_types(query: Query, schema: pa.Schema) -> dict[str, pa.DataType]:
     """The Arrow type of each column of answers; TypeError asks for what can not be known."""
-    return {
-        out: query.result_type(out, schema) or _tried(out, a, query, schema)
-        for out, a in query.aggregations.items()
-    }
+    full, answers = query.with_derived(schema), query.answer_types(schema)
+    for out, kind in answers.items():
+        if kind is None:
+            answers[out] = _tried(out, query.aggregations[out], full)
+    found = query.output_types(schema, answers)
+    return {out: kind for out, kind in found.items() if kind is not None}
 
 
-def _tried(out: str, a: Aggregation, query: Query, schema: pa.Schema) -> pa.DataType:
+def _tried(out: str, a: Aggregation, schema: pa.Schema) -> pa.DataType:
     """The type that a compiled monoid gives, found on one row; its kernel is then compiled."""
     kinds = [schema.field(name).type for name in a.columns]
     if typed_monoid(a, schema) is not None:
-        ones = {"time": pa.array([1])} | {c: _one(k) for c, k in zip(a.columns, kinds)}
-        batch = pa.RecordBatch.from_arrays(list(ones.values()), names=list(ones))
-        alone = Query((), "time", {out: replace(a, frame=rows(1))})
+        ones = {f"c{i}": _one(kind) for i, kind in enumerate(kinds)}
+        batch = pa.RecordBatch.from_pydict({"time": pa.array([1]), **ones})
+        plain = replace(a, columns=tuple(ones), condition=None, derived={}, frame=rows(1))
+        alone = Query((), "time", {out: plain})
         return next(run(plan_of(alone, batch.schema), [batch])).column(out).type
     raise TypeError(
         f"{out}: Spark must know the type of {a}'s answers, and they are not compiled numbers: "

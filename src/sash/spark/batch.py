@@ -146,8 +146,9 @@ def output_of(job: Job) -> StructType:
 def _answer(job: Job, out: str) -> StructField:
     """The field of an answer; of a column's own type where that is what it gives."""
     kind = job.answers[out]
-    for name in job.query.aggregations[out].columns:
-        if job.schema.field(name).type == kind:
+    asked = job.query.aggregations.get(out)
+    for name in () if asked is None else asked.columns:
+        if name in job.schema.names and job.schema.field(name).type == kind:
             return StructField(out, job.df.schema[name].dataType, True)
     return StructField(out, spark_type(kind, out), True)
 

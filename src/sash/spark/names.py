@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame
 
-from sash.plan.definition import Aggregation, Query
+from sash.plan.definition import TIME, Aggregation, Query
+from sash.plan.expressions import Expression, renamed
 from sash.windows.frames import Delta, Until
 
 
@@ -44,18 +45,31 @@ def as_spelled(query: Query, df: DataFrame) -> Query:
         return name if name in names else spelled.get(name.lower(), name)
 
     def aggregation(out: str, a: Aggregation) -> Aggregation:
-        if fold and query.every is None and out.lower() in spelled:
+        if fold and query.every is None and out in query.outputs and out.lower() in spelled:
             raise ValueError(
                 f"{out}: the input has a column {spelled[out.lower()]!r}; choose another name"
             )
         frame = a.frame
         if isinstance(frame, Delta | Until) and frame.column is not None:
-            frame = replace(frame, column=found(frame.column))
-        return replace(a, columns=tuple(found(c) for c in a.columns), frame=frame)
+            frame = replace(frame, column=of(a, frame.column))
+        return replace(
+            a,
+            columns=tuple(of(a, c) for c in a.columns),
+            condition=None if a.condition is None else of(a, a.condition),
+            derived={name: renamed(e, found) for name, e in a.derived.items()},
+            frame=frame,
+        )
+
+    def of(a: Aggregation, name: str) -> str:
+        return name if name in a.derived or name == TIME else found(name)
+
+    def result(e: Expression) -> Expression:
+        return renamed(e, lambda name: name if name in query.aggregations else found(name))
 
     return replace(
         query,
         by=tuple(found(name) for name in query.by),
         time=found(query.time),
         aggregations={out: aggregation(out, a) for out, a in query.aggregations.items()},
+        results={out: result(e) for out, e in query.results.items()},
     )

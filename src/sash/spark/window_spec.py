@@ -78,7 +78,10 @@ def resolve(query: Query, df: DataFrame) -> Resolved:
     for out, spec in specs.items():
         kind = kinds[time].dataType.typeName() if time in kinds.names else ""
         aggregations[out] = replace(aggregations[out], frame=_frame(out, spec, kind, time))
-    return Resolved(Query(by, time, aggregations, descending), derived, first.order[1:])
+    found = replace(
+        query, by=by, time=time, aggregations=aggregations, descending=descending, every=None
+    )
+    return Resolved(found, derived, first.order[1:])
 
 
 def read(spec: Any) -> Spec:
