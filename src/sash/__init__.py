@@ -6,6 +6,7 @@ from sash import monoids, swag
 from sash.monoids import Monoid
 from sash.windows import (
     delta,
+    groups_between,
     lifetime,
     policy,
     range_between,
@@ -20,8 +21,9 @@ from sash.windows import (
 __version__ = "0.1.0"
 
 __all__ = [
-    "Monoid", "delta", "features", "functions", "lifetime", "monoids", "policy", "range_between",
-    "rows", "rows_between", "session", "sliding", "swag", "tumbling", "until", "windowed",
+    "Monoid", "delta", "features", "functions", "groups_between", "lifetime", "monoids", "policy",
+    "range_between", "rows", "rows_between", "session", "sliding", "swag", "tumbling", "until",
+    "windowed",
 ]  # fmt: skip
 
 

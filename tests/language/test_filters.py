@@ -39,8 +39,12 @@ def test_filtered_aggregations_are_duckdbs(
         "kinds": (sf.count_distinct("s").where(condition), "count(DISTINCT s)"),
         "mid": (sf.median("x").where(condition), "median(x)"),
     }
-    found = sash.windowed(rows, "k", time="t").agg(**{o: a.over(ours) for o, (a, _) in asked.items()})
-    duck.assert_same(found, duck.answers(rows, {o: f"{sql} {clause}" for o, (_, sql) in asked.items()}))
+    found = sash.windowed(rows, "k", time="t").agg(
+        **{o: a.over(ours) for o, (a, _) in asked.items()}
+    )
+    duck.assert_same(
+        found, duck.answers(rows, {o: f"{sql} {clause}" for o, (_, sql) in asked.items()})
+    )
 
 
 def test_the_first_and_last_row_that_pass_may_be_null() -> None:

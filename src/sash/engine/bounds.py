@@ -57,6 +57,20 @@ class Bounds(NamedTuple):
     longest: int
     shortest: int
 
+    @property
+    def sizes(self) -> np.ndarray:
+        """How many rows each window has."""
+        return self.hi - self.lo
+
+    def place(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """The n-th row of each window, from its end where n is negative; and which have none."""
+        return (self.lo + n - 1 if n > 0 else self.hi + n), self.sizes < abs(n)
+
+    @property
+    def empty(self) -> np.ndarray | None:
+        """Which windows have no rows; None: all have some."""
+        return None if self.shortest > 0 else self.hi <= self.lo
+
     @staticmethod
     def of(lo: np.ndarray, hi: np.ndarray) -> Bounds:
         """Bounds whose lengths are not known yet."""

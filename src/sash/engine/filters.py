@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sash.engine.bounds import Bounds
+from sash.engine.pieces import Pieces
 from sash.engine.ranks import Ranks
 
 
@@ -31,8 +31,13 @@ class Passing:
         """The rows of a column, of the batch that was taken last, that pass."""
         return column.filter(self._mask)
 
-    def of(self, bounds: Bounds) -> Bounds:
+    def of(self, bounds: Bounds | Pieces) -> Bounds | Pieces:
         """The same windows among the rows that pass; asked for again, they are at hand."""
+        if isinstance(bounds, Pieces):
+            return bounds.each(self._of)
+        return self._of(bounds)
+
+    def _of(self, bounds: Bounds) -> Bounds:
         known = self._found.get(id(bounds))
         if known is None or known[0] is not bounds:
             known = (bounds, self._ranks.of(bounds))
@@ -41,8 +46,7 @@ class Passing:
 
     def before(self, row: int) -> int:
         """How many rows before this one pass."""
-        one = np.array([row])
-        return int(self._ranks.of(Bounds(one, one, 0, 0)).lo[0])
+        return self._ranks.before(row)
 
     def forget(self, row: int) -> None:
         """No later window reaches rows before this one."""

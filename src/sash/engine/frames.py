@@ -19,6 +19,7 @@ from sash.windows.frames import (
     Bound,
     Delta,
     Frame,
+    Groups,
     Lifetime,
     Range,
     Rows,
@@ -55,6 +56,8 @@ def ends_of(frame: Frame, unit: int | None) -> tuple[End, End]:
 
     if isinstance(frame, Rows):
         return _row_ends(frame)
+    if isinstance(frame, Groups):  # over the numbers of groups
+        return ends_of(Range(frame.preceding, frame.following), None)
     if isinstance(frame, Lifetime):
         return FIRST, PEERS
     if isinstance(frame, Range):
@@ -195,8 +198,8 @@ def ready_rows(
 ) -> int:
     """How many of the rows at hand have all of their window at hand.
 
-    `last_key`: where the rows of the last key begin; whether it goes on is not known
-    unless it is the `last`.
+    `times`: of a frame by groups, the numbers of their groups. `last_key`: where the rows of
+    the last key begin; whether it goes on is not known unless it is the `last`.
     """
     n = len(times)
     if last or n == 0:
@@ -207,9 +210,9 @@ def ready_rows(
         return max(last_key, n - max(0, frame.following))
     if frame.by == "content":
         return n
-    if isinstance(frame, Range) and frame.following is None:
+    if isinstance(frame, Range | Groups) and frame.following is None:
         return last_key
-    after = reach[1].reach if isinstance(frame, Range) else 0
+    after = reach[1].reach if isinstance(frame, Range | Groups) else 0
     return _before_edge(times, last_key, max(after, 0))
 
 

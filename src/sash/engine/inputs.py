@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from sash.engine.bounds import Bounds
 from sash.engine.columns import numbers, objects
+from sash.engine.pieces import Pieces
 from sash.engine.ranks import Ranks
 from sash.engine.tape import Tape
 from sash.plan.types import number_types
@@ -23,7 +24,7 @@ class Inputs:
         assert dtypes is not None
         self._ranks = Ranks()
         self._tapes = [Tape(dtype) for dtype in dtypes]
-        self._block: tuple[int, Bounds] | None = None
+        self._block: tuple[int, Bounds | Pieces] | None = None
 
     def take(self, columns: list[pa.Array]) -> None:
         """Take the rows of a batch."""
@@ -32,7 +33,7 @@ class Inputs:
         for tape, column in zip(self._tapes, columns, strict=True):
             tape.add(numbers(ranked if column is columns[0] else column.drop_null()))
 
-    def known(self, bounds: Bounds) -> Bounds:
+    def known(self, bounds: Bounds | Pieces) -> Any:
         """The same windows among the rows that are known; asked for again, it is at hand."""
         if self._block is None or self._block[0] != id(bounds):
             self._block = (id(bounds), self._ranks.of(bounds))
@@ -68,7 +69,7 @@ class ObjectInputs:
         values = [objects(column) for column in columns]
         self.values += values[0] if len(values) == 1 else list(zip(*values, strict=True))
 
-    def known(self, bounds: Bounds) -> Bounds:
+    def known(self, bounds: Bounds | Pieces) -> Any:
         """The windows as they are: nulls are the monoid's own business."""
         return bounds
 

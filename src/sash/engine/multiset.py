@@ -16,6 +16,7 @@ import pyarrow as pa
 from sash.engine.bounds import Bounds
 from sash.engine.columns import answers_as, numbers, objects
 from sash.engine.frames import time_target
+from sash.engine.pieces import Pieces
 from sash.engine.ranks import Ranks
 from sash.engine.tape import Tape
 from sash.kernel.compiled import compiled
@@ -26,73 +27,121 @@ from sash.plan.types import number_type
 
 
 class Store(NamedTuple):
-    """Counts, by value's code or as the nodes of a tree."""
+    """Counts, by value's code or as the nodes of a tree; and the rows of each piece that are in.
+
+    A window is one piece, or several where rows are left out in its middle: a multiset does
+    not mind. Piece p has rows first[p] to end[p] - 1.
+    """
 
     count: Int64
+    first: Int64
+    end: Int64
     held: int
 
 
 class At(NamedTuple):
-    """The rows that are in, how many distinct values they have, and the percentage asked for."""
+    """How many rows are in, how many distinct values they have, and the share asked for."""
 
-    f: int
-    e: int
+    size: int
     distinct: int
     share: Partial
 
 
 def distinct(
-    memory: Any, at: At, codes: Any, base: int, n: int, lo: Any, hi: Any, found: Any
+    memory: Any, at: At, codes: Any, base: int, n: int, pieces: int, lo: Any, hi: Any, found: Any
 ) -> At:  # fmt: skip
     """For each window of rows the number of distinct codes."""
     q = attach(memory)
     code, begins, ends, answers = column(codes), column(lo), column(hi), column(found)
-    f, e, seen, share = at
+    size, seen, share = at
     for i in range(n):
-        while f < e and f < begins[i]:
-            c = code[f - base]
-            q.count[c] -= 1
-            seen -= q.count[c] == 0
-            f += 1
-        if f == e:  # nothing of the last window is in this one
-            f = e = max(e, begins[i])
-        while e < ends[i]:
-            c = code[e - base]
-            seen += q.count[c] == 0
-            q.count[c] += 1
-            e += 1
+        for p in range(pieces):
+            f, e, begin, end = q.first[p], q.end[p], begins[p * n + i], ends[p * n + i]
+            while f < e and f < begin:
+                c = code[f - base]
+                q.count[c] -= 1
+                seen -= q.count[c] == 0
+                f += 1
+            if f == e:  # nothing of the last window is in this one
+                f = e = max(e, begin)
+            while e < end:
+                c = code[e - base]
+                seen += q.count[c] == 0
+                q.count[c] += 1
+                e += 1
+            q.first[p], q.end[p] = f, e
         answers[i] = seen
-    return At(f, e, seen, share)
+    return At(size, seen, share)
 
 
 def order(
-    memory: Any, at: At, codes: Any, base: int, n: int, lo: Any, hi: Any, found: Any,
-    size: int, top: int, between: int,
+    memory: Any, at: At, codes: Any, base: int, n: int, pieces: int, lo: Any, hi: Any, found: Any,
+    codes_there: int, top: int, between: int,
 ) -> At:  # fmt: skip
     """For each window the codes of the rows at and just above the share asked for.
 
-    The tree has `size` codes; `top` is the largest power of two in that. Counted from 0,
+    The tree has so many codes; `top` is the largest power of two in that. Counted from 0,
     a share s of c rows is at s * (c - 1), `between` two rows, or at ceil(s * c) - 1.
     """
     q = attach(memory)
     code, begins, ends, answers = column(codes), column(lo), column(hi), column(found)
-    f, e, seen, share = at
+    size, seen, share = at
     for i in range(n):
-        while f < e and f < begins[i]:
-            add(q, code[f - base], size, -1)
-            f += 1
-        if f == e:
-            f = e = max(e, begins[i])
-        while e < ends[i]:
-            add(q, code[e - base], size, 1)
-            e += 1
-        if f < e:
-            place = int(share * (e - f - 1))
+        for p in range(pieces):
+            size += slide(q, code, base, p, begins[p * n + i], ends[p * n + i], codes_there)
+        if size > 0:
+            place = int(share * (size - 1))
             if not between:
-                place = max(0, math.ceil(share * (e - f)) - 1)
-            answers[2 * i] = find(q, place, size, top)
-            answers[2 * i + 1] = find(q, min(place + 1, e - f - 1), size, top)
-    return At(f, e, seen, share)
+                place = max(0, math.ceil(share * size) - 1)
+            answers[2 * i] = find(q, place, codes_there, top)
+            answers[2 * i + 1] = find(q, min(place + 1, size - 1), codes_there, top)
+    return At(size, seen, share)
+
+
+def ranks(
+    memory: Any, at: At, codes: Any, base: int, n: int, pieces: int, lo: Any, hi: Any, found: Any,
+    codes_there: int, own: Any,
+) -> At:  # fmt: skip
+    """For each window how many of its codes are below a code of its own, and how many equal it.
+
+    `own`: a code per window, negative where it has none.
+    """
+    q = attach(memory)
+    code, begins, ends, answers = column(codes), column(lo), column(hi), column(found)
+    asked = column(own)
+    size, seen, share = at
+    for i in range(n):
+        for p in range(pieces):
+            size += slide(q, code, base, p, begins[p * n + i], ends[p * n + i], codes_there)
+        if asked[i] >= 0:
+            answers[2 * i] = below(q, asked[i])
+            answers[2 * i + 1] = below(q, asked[i] + 1) - answers[2 * i]
+    return At(size, seen, share)
+
+
+def slide(q: Any, code: Any, base: int, p: int, begin: int, end: int, codes_there: int) -> int:
+    """Bring piece p of the window to rows begin to end - 1; by how many rows it grew."""
+    f, e = q.first[p], q.end[p]
+    before = e - f
+    while f < e and f < begin:
+        add(q, code[f - base], codes_there, -1)
+        f += 1
+    if f == e:
+        f = e = max(e, begin)
+    while e < end:
+        add(q, code[e - base], codes_there, 1)
+        e += 1
+    q.first[p], q.end[p] = f, e
+    return e - f - before
+
+
+def below(q: Any, code: int) -> int:
+    """How many rows have a smaller code."""
+    node, total = code, 0
+    while node > 0:
+        total += q.count[node]
+        node -= node & -node
+    return total
 
 
 def add(q: Any, code: int, size: int, by: int) -> None:
@@ -115,6 +164,23 @@ def find(q: Any, place: int, size: int, top: int) -> int:
     return node
 
 
+PIECES = 3
+"""Of a window, at most."""
+
+
+def memory(count: np.ndarray, first: np.ndarray, end: np.ndarray) -> tuple[int, ...]:
+    """A store's addresses."""
+    return (count.ctypes.data, 0, first.ctypes.data, 0, end.ctypes.data, 0, 0)
+
+
+def stacked(bounds: Bounds | Pieces) -> tuple[int, np.ndarray, np.ndarray]:
+    """How many pieces windows have, and their bounds, all of one piece after the other."""
+    if not isinstance(bounds, Pieces):
+        return 1, bounds.lo, bounds.hi
+    lo, hi = ([getattr(part, end) for part in bounds.parts] for end in ("lo", "hi"))
+    return len(lo), np.concatenate(lo), np.concatenate(hi)
+
+
 class Distinct:
     """Counts the distinct values of a window that are not null."""
 
@@ -122,7 +188,8 @@ class Distinct:
         self._ranks, self._codes = Ranks(), Tape(np.int64)
         self._known: dict[Any, int] = {}
         self._count = np.zeros(1024, np.int64)
-        self._at = At(0, 0, 0, np.float64(0))
+        self._at = At(0, 0, np.float64(0))
+        self._first, self._end = np.zeros(PIECES, np.int64), np.zeros(PIECES, np.int64)
         self._run = compiled(distinct, time_target(np.dtype(np.float64), At, Store)).run
 
     def take(self, columns: list[pa.Array]) -> None:
@@ -135,19 +202,19 @@ class Distinct:
             self._count = larger
         self._codes.add(np.array(codes, np.int64)[encoded.indices.to_numpy()])
 
-    def answer(self, bounds: Bounds) -> list[pa.Array]:
-        known = self._ranks.of(bounds)
-        out = np.empty(len(known.lo), np.int64)
-        places = (known.lo.ctypes.data, known.hi.ctypes.data, out.ctypes.data)
-        memory = (self._count.ctypes.data, 0, 0)
+    def answer(self, bounds: Bounds | Pieces) -> list[pa.Array]:
+        count, lo, hi = stacked(self._ranks.of(bounds))
+        out = np.empty(len(bounds.lo), np.int64)
+        places = (lo.ctypes.data, hi.ctypes.data, out.ctypes.data)
         self._at = self._run(
-            memory, self._at, self._codes.data, self._codes.base, len(out), *places
-        )
+            memory(self._count, self._first, self._end), self._at,
+            self._codes.data, self._codes.base, len(out), count, *places,
+        )  # fmt: skip
         return [pa.array(out)]
 
     def forget(self, row: int) -> None:
+        self._codes.forget(self._ranks.before(row))
         self._ranks.forget(row)
-        self._codes.forget(self._at.f)
         if len(self._known) > max(1 << 20, 4 * len(self._codes)):
             self._renumber()
 
@@ -186,26 +253,26 @@ class Percentile:
     def take(self, columns: list[pa.Array]) -> None:
         self._values.add(numbers(self._ranks.take(columns[0])))
 
-    def answer(self, bounds: Bounds) -> list[pa.Array]:
+    def answer(self, bounds: Bounds | Pieces) -> list[pa.Array]:
         known = self._ranks.of(bounds)
-        first = int(known.lo[0])
-        base = self._values.base
-        rows = self._values.values[first - base : int(known.hi.max()) - base]
+        count, lo, hi = stacked(known)
+        first, base = int(known.lo[0]), self._values.base
+        rows = self._values.values[first - base : int(hi.max()) - base]
         values, codes = np.unique(rows, return_inverse=True)
         pairs = np.zeros((len(known.lo), 2), np.int64)
         size = len(values)
         tree, codes = np.zeros(size + 1, np.int64), np.ascontiguousarray(codes, np.int64)
+        starts = np.full((2, PIECES), first)
         self._run(
-            (tree.ctypes.data, 0, 0), At(first, first, 0, np.float64(self._share)),
-            codes.ctypes.data, first, len(pairs), known.lo.ctypes.data, known.hi.ctypes.data,
+            memory(tree, *starts), At(0, 0, np.float64(self._share)),
+            codes.ctypes.data, first, len(pairs), count, lo.ctypes.data, hi.ctypes.data,
             pairs.ctypes.data, size, 1 << max(0, size.bit_length() - 1),
             int(self._interpolation != "approx"),
         )  # fmt: skip
-        empty = known.hi <= known.lo
         if not len(values):
             return [pa.nulls(len(pairs), self._kind)]
-        found = self._interpolated(values, pairs, known.hi - known.lo)
-        return [answers_as(found, empty, self._kind)]
+        found = self._interpolated(values, pairs, known.sizes)
+        return [answers_as(found, known.sizes == 0, self._kind)]
 
     def _interpolated(
         self, values: np.ndarray, pairs: np.ndarray, counts: np.ndarray
@@ -227,6 +294,5 @@ class Percentile:
         return np.where(above.get(self._interpolation, False), upper, lower)
 
     def forget(self, row: int) -> None:
-        known = Bounds.of(np.array([row]), np.array([row]))
-        self._values.forget(int(self._ranks.of(known).lo[0]))
+        self._values.forget(self._ranks.before(row))
         self._ranks.forget(row)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import overload
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from sash.engine.bounds import Bounds
+from sash.engine.pieces import Pieces
 from sash.engine.tape import Tape
 
 
@@ -33,10 +36,18 @@ class Ranks:
         self._rows += len(column)
         return column.drop_null() if column.null_count else column
 
-    def of(self, bounds: Bounds) -> Bounds:
+    @overload
+    def of(self, bounds: Bounds) -> Bounds: ...
+
+    @overload
+    def of(self, bounds: Pieces) -> Pieces: ...
+
+    def of(self, bounds: Bounds | Pieces) -> Bounds | Pieces:
         """The same windows among the known rows."""
         if self._tape is None:
             return bounds
+        if isinstance(bounds, Pieces):
+            return bounds.each(self.of)
         return Bounds.of(self._before(bounds.lo), self._before(bounds.hi))
 
     def _before(self, rows: np.ndarray) -> np.ndarray:
@@ -49,6 +60,10 @@ class Ranks:
         ranks = tape.values[inside]
         ranks = np.where(rows >= tape.base + len(tape), self._known, ranks)
         return np.where(rows < tape.base, rows - tape.base + tape.values[0], ranks)
+
+    def before(self, row: int) -> int:
+        """How many known rows come before one."""
+        return row if self._tape is None else int(self._before(np.array([row]))[0])
 
     def forget(self, row: int) -> None:
         if self._tape is not None:

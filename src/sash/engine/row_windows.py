@@ -20,12 +20,13 @@ from sash.engine.columns import numbers
 from sash.engine.expressions import outputs
 from sash.engine.frames import Finder, ready_rows
 from sash.engine.periodic_windows import PeriodicWindows
+from sash.engine.pieces import Pieces, pieces
 from sash.engine.policies import ByPolicy, Run
 from sash.engine.rows import Rows, held
 from sash.engine.tape import Tape
 from sash.plan.plan import Plan
 from sash.plan.types import number_type, unit_of
-from sash.windows.frames import Delta, Frame, Policy, Until
+from sash.windows.frames import Delta, Frame, Groups, Policy, Until
 
 BLOCK = 1 << 17
 """Rows that are worked on at a time: what they need stays in the processor's cache."""
@@ -74,11 +75,12 @@ class RowWindows:
         counts = [f.ready(times, last_key, last) for f in self._frames]
         return self._done + min(counts, default=len(times))
 
-    def _forget(self, bounds: list[Bounds | Run]) -> None:
+    def _forget(self, bounds: list[Bounds | Pieces | Run]) -> None:
         rows = self._rows
         oldest = min((int(b.lo[-1]) for b in bounds), default=self._done)
         oldest = min(oldest, self._done - 1)  # a session looks one row back
         rows.time.forget(oldest)
+        rows.groups.forget(oldest)
         rows.keys = rows.keys_from(self._done).copy()
         for frame in self._frames:
             frame.forget(oldest)
@@ -119,10 +121,16 @@ class FrameAtWork:
             self._content, self._flags = Tape(dtype), Tape(np.int8)
         elif isinstance(frame, Until):
             self._flags = Tape(np.int8)
+        elif isinstance(frame, Groups):
+            dtype, self._content = np.dtype(np.int64), rows.groups
         self._finder = None if isinstance(frame, Policy) else Finder(frame, dtype, unit)
+        self._peers: Finder | None = None  # of a row, where they are left out
+        if frame.exclude in ("group", "ties"):
+            self._peers = Finder(Groups(0, 0), np.dtype(np.int64), None)
 
     def take(self, columns: dict[str, pa.Array]) -> None:
-        if self._content is not None and isinstance(self._frame, Delta):
+        if isinstance(self._frame, Delta):
+            assert self._content is not None
             column = columns[self._frame.column]
             if column.null_count:
                 raise ValueError(f"delta: {self._frame.column!r} has nulls: drop those rows")
@@ -133,19 +141,40 @@ class FrameAtWork:
     def ready(self, times: np.ndarray, last_key: int, last: bool) -> int:
         if self._finder is None:
             return len(times)
+        if isinstance(self._frame, Groups):
+            times = self._rows.groups.values[-len(times) :] if len(times) else times
         return ready_rows(self._frame, self._finder.reach, times, last_key, last)
 
-    def find(self, begin: int, end: int) -> Bounds | Run:
+    def find(self, begin: int, end: int) -> Bounds | Pieces | Run:
         if self._finder is None:
             return Run(begin, end, self._rows.keys_from(begin), np.array([end]))
         time = self._rows.time if self._content is None else self._content
         flags = self._flags
         ends = None if flags is None else flags.values[begin - flags.base :]
-        keys = self._rows.keys_from(begin)
-        return self._finder.find(time, keys, ends, begin, end, self._rows.count)
+        keys, count = self._rows.keys_from(begin), self._rows.count
+        found = self._fewer(self._finder.find(time, keys, ends, begin, end, count), begin)
+        if self._frame.exclude is None:
+            return found
+        peers = None
+        if self._peers is not None:
+            peers = self._peers.find(self._rows.groups, keys, None, begin, end, count)
+        return pieces(found, begin, peers, keeps_row=self._frame.exclude == "ties")
+
+    def _fewer(self, bounds: Bounds, begin: int) -> Bounds:
+        """The windows without peers after the row, or without the oldest rows of too many."""
+        frame, (lo, hi) = self._frame, bounds[:2]
+        if frame.peers and frame.most is None:
+            return bounds
+        if not frame.peers:
+            hi = np.maximum(lo, np.minimum(hi, np.arange(begin, begin + len(hi)) + 1))
+        if frame.most is not None:
+            lo = np.maximum(lo, hi - frame.most)
+        return Bounds.of(lo, hi)
 
     def forget(self, row: int) -> None:
-        for tape in (self._content, self._flags):
+        """No later window reaches rows before this one."""
+        own = None if isinstance(self._frame, Groups) else self._content
+        for tape in (own, self._flags):
             if tape is not None:
                 tape.forget(row)
 

@@ -15,8 +15,8 @@ from sash.engine.inputs import SharedInputs
 from sash.engine.order import tick_type, ticks
 from sash.engine.policies import ByPolicy
 from sash.engine.tape import Tape
-from sash.engine.workers import workers_of
-from sash.plan.plan import Plan
+from sash.engine.workers import GroupCount, workers_of
+from sash.plan.plan import Plan, needs_groups
 
 HELD = "_held"
 """A column of rows that a stream has kept: those of a window that was left in their middle."""
@@ -32,6 +32,9 @@ class Rows:
         self.count = 0  # rows that came
         self.dtype = tick_type(plan.schema.field(plan.query.time).type)
         self.time = Tape(self.dtype)
+        self.groups = Tape(np.int64)  # rows of one key and time have one number, if it is needed
+        self._group = -1
+        self._numbers_groups = needs_groups(plan)
         self.keys = np.zeros(0, np.int64)  # the first row of each key that is not done
         self._last_key: list[pa.Array] | None = None
         conditions = dict.fromkeys(state.condition for state in plan.states)
@@ -48,6 +51,8 @@ class Rows:
         starts = self._starts([columns[name] for name in self.query.by], batch.num_rows)
         if not self._ordered:
             self._check_order(times, starts)
+        if self._numbers_groups:
+            self._add_groups(times, starts)
         self.time.add(times)
         self.keys = np.concatenate([self.keys, self.count + starts])
         passed = {c: self._passed(c, columns) for c in self._inputs}
@@ -55,6 +60,9 @@ class Rows:
             inputs.take(passed[condition])
         for state, worker in zip(self.plan.states, self.workers, strict=True):
             there = passed[state.condition]
+            if isinstance(worker, GroupCount):
+                worker.take([pa.array(self.groups.values[-batch.num_rows :])])
+                continue
             worker.take([there[name] for name in state.columns or (self.query.time,)])
             if isinstance(worker, ByPolicy):
                 worker.hold(held(columns))
@@ -94,6 +102,15 @@ class Rows:
 
     def _before(self, condition: str | None, row: int) -> int:
         return row if condition is None else self._passing[condition].before(row)
+
+    def _add_groups(self, times: np.ndarray, starts: np.ndarray) -> None:
+        begins = np.ones(len(times), np.bool_)
+        begins[1:] = times[1:] != times[:-1]
+        begins[0] = len(self.time) == 0 or times[0] != self.time.values[-1]
+        begins[starts] = True
+        groups = self._group + np.cumsum(begins)
+        self._group = int(groups[-1])
+        self.groups.add(groups)
 
     def keys_from(self, row: int) -> np.ndarray:
         """The first row of each key, from that of `row` on."""

@@ -8,20 +8,20 @@ window can reach any more (`forget`). One file per kind of worker where it is lo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from decimal import localcontext
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from sash.engine.bounds import Bounds
-from sash.engine.columns import EXACT, with_empty
-from sash.engine.inputs import Inputs, ObjectInputs, SharedInputs
+from sash.engine.combiners import Combiner, ExcludingCombiner, combiner_of
+from sash.engine.inputs import SharedInputs
 from sash.engine.multiset import Distinct, Percentile
+from sash.engine.pieces import Pieces
 from sash.engine.policies import ByPolicy
 from sash.engine.ranks import Ranks
+from sash.engine.tape import Tape
 from sash.plan.plan import Plan, State
-from sash.swag.registry import ALGORITHMS
 
 
 class Worker(Protocol):
@@ -45,7 +45,7 @@ def workers_of(plan: Plan, inputs: Mapping[str | None, SharedInputs]) -> list[Wo
     found: list[Worker] = []
     for state in plan.states:
         made = WORKERS[state.kind](plan, state)
-        if isinstance(made, Combiner):
+        if isinstance(made, Combiner | ExcludingCombiner):
             made.share(inputs[state.condition], state.columns)
         found.append(made)
     return found
@@ -60,8 +60,8 @@ class RowCount:
     def take(self, columns: list[pa.Array]) -> None:
         """Nothing is needed of the columns."""
 
-    def answer(self, bounds: Bounds) -> list[pa.Array]:
-        return [pa.array(bounds.hi - bounds.lo)]
+    def answer(self, bounds: Bounds | Pieces) -> list[pa.Array]:
+        return [pa.array(bounds.sizes)]
 
     def forget(self, row: int) -> None:
         """Nothing is kept."""
@@ -76,9 +76,8 @@ class NonNullCount:
     def take(self, columns: list[pa.Array]) -> None:
         self._ranks.take(columns[0])
 
-    def answer(self, bounds: Bounds) -> list[pa.Array]:
-        known = self._ranks.of(bounds)
-        return [pa.array(known.hi - known.lo)]
+    def answer(self, bounds: Bounds | Pieces) -> list[pa.Array]:
+        return [pa.array(self._ranks.of(bounds).sizes)]
 
     def forget(self, row: int) -> None:
         self._ranks.forget(row)
@@ -106,91 +105,39 @@ class ColumnBuffer:
             self._base += len(self._arrays.pop(0))
 
 
-class FirstLast:
-    """The first or the last row of a window, null or not."""
+class GroupCount:
+    """Counts the groups of peers in a window of rows one after the other."""
 
     def __init__(self, plan: Plan, state: State) -> None:
-        self._first = state.kind == "first"
+        self._groups = Tape(np.int64)
+
+    def take(self, columns: list[pa.Array]) -> None:
+        self._groups.add(columns[0].to_numpy())
+
+    def answer(self, bounds: Bounds) -> list[pa.Array]:
+        groups, base, some = self._groups.values, self._groups.base, bounds.sizes > 0
+        first, last = (np.where(some, rows, base) - base for rows in (bounds.lo, bounds.hi - 1))
+        return [pa.array(np.where(some, groups[last] - groups[first] + 1, 0))]
+
+    def forget(self, row: int) -> None:
+        self._groups.forget(row)
+
+
+class RowByPlace:
+    """The first, the last or the n-th row of a window, null or not."""
+
+    def __init__(self, plan: Plan, state: State) -> None:
+        self._place = {"first": 1, "last": -1}.get(state.kind, state.asked[0].place)
         self._rows = ColumnBuffer(plan.schema.field(state.columns[0]).type)
 
     def take(self, columns: list[pa.Array]) -> None:
         self._rows.add(columns[0])
 
-    def answer(self, bounds: Bounds) -> list[pa.Array]:
-        lo, hi = bounds.lo, bounds.hi
-        return [self._rows.at(lo if self._first else hi - 1, hi <= lo)]
+    def answer(self, bounds: Bounds | Pieces) -> list[pa.Array]:
+        return [self._rows.at(*bounds.place(self._place))]
 
     def forget(self, row: int) -> None:
         self._rows.forget(row)
-
-
-class Combiner:
-    """Combines a monoid over the known rows of its columns, by the algorithm of the plan."""
-
-    def __init__(self, plan: Plan, state: State, kinds: list[pa.DataType] | None = None) -> None:
-        assert state.monoid is not None
-        assert state.choice is not None
-        kinds = kinds or [plan.schema.field(name).type for name in state.columns]
-        self._window = ALGORITHMS[state.choice.algorithm](state.monoid)
-        self._inputs: Inputs | ObjectInputs = (Inputs if state.typed else ObjectInputs)(kinds)
-        self._shares = False  # whether others read the inputs too, and someone else fills them
-        self._typed, self._nothing = state.typed, state.nothing
-        asked = [a.result([plan.schema.field(c).type for c in a.columns]) for a in state.asked]
-        self._results = asked
-        self._spare, self._expected = np.empty(0), 0
-
-    def share(self, inputs: SharedInputs, columns: tuple[str, ...]) -> None:
-        """Read the inputs that all states over these columns read."""
-        self._inputs, self._shares = inputs.join(self._inputs, columns, self), True
-
-    def take(self, columns: list[pa.Array]) -> None:
-        if not self._shares:
-            self._inputs.take(columns)
-        self._expected = len(columns[0])
-
-    def known(self, bounds: Bounds) -> Bounds:
-        """The windows among the rows that are known."""
-        return self._inputs.known(bounds)
-
-    @property
-    def reached(self) -> int:
-        """The first known row that the window has not taken in."""
-        return self._window.reached
-
-    def answer(self, bounds: Bounds) -> list[pa.Array]:
-        known = self.known(bounds)
-        values, nulls = self.follow(known)
-        if len(self._results) == 1:
-            return [self._as_arrow(values, nulls, known, 0)]
-        assert values.dtype.names is not None
-        return [
-            self._as_arrow(values[name], None if nulls is None else nulls[:, i : i + 1], known, i)
-            for i, name in enumerate(values.dtype.names)
-        ]
-
-    def follow(self, known: Bounds) -> tuple[Any, Any]:
-        """The answers over windows of known rows, and which are null."""
-        inputs, window = self._inputs, self._window
-        if self._typed:
-            return window.follow(inputs.values, inputs.base, *known[:3], self._room)
-        with localcontext(EXACT):  # Python's own rounds decimals to 28 digits
-            return window.follow(inputs.values, inputs.base, *known[:3])
-
-    def _as_arrow(self, values: Any, nulls: Any, known: Bounds, i: int) -> pa.Array:
-        empty = None if known.shortest > 0 else known.hi <= known.lo
-        return with_empty(values, nulls, empty, self._results[i], self._nothing[i])
-
-    def _room(self, dtype: np.dtype, n: int) -> np.ndarray:
-        """An array for answers, out of one that is made for all of a batch: that is cheaper."""
-        if len(self._spare) < n or self._spare.dtype != dtype.base:
-            self._spare = np.empty(max(n, self._expected), dtype)
-        part, self._spare = self._spare[:n], self._spare[n:]
-        self._expected = max(0, self._expected - n)
-        return part
-
-    def forget(self, row: int) -> None:
-        if not self._shares:
-            self._inputs.forget(row, self.reached)
 
 
 class ArgBest:
@@ -200,7 +147,7 @@ class ArgBest:
         self._rows = 0
         kinds = [plan.schema.field(name).type for name in state.columns]
         self._arguments = ColumnBuffer(kinds[1])
-        self._best = Combiner(plan, state, [kinds[0], pa.int64()])
+        self._best = combiner_of(plan, state, [kinds[0], pa.int64()])
 
     def take(self, columns: list[pa.Array]) -> None:
         rows = np.arange(self._rows, self._rows + len(columns[0]))
@@ -208,10 +155,10 @@ class ArgBest:
         self._arguments.add(columns[1])
         self._best.take([columns[0], pa.array(rows)])
 
-    def answer(self, bounds: Bounds) -> list[pa.Array]:
-        known = self._best.known(bounds)
+    def answer(self, bounds: Bounds | Pieces) -> list[pa.Array]:
+        known: Any = self._best.known(bounds)
         rows, _ = self._best.follow(known)
-        empty = known.hi <= known.lo
+        empty = known.sizes == 0
         return [self._arguments.at(np.where(empty, 0, rows), empty)]
 
     def forget(self, row: int) -> None:
@@ -222,9 +169,11 @@ class ArgBest:
 WORKERS: dict[str, Callable[[Plan, State], Worker]] = {
     "count": RowCount,
     "known": NonNullCount,
-    "first": FirstLast,
-    "last": FirstLast,
-    "combine": Combiner,
+    "groups": GroupCount,
+    "first": RowByPlace,
+    "last": RowByPlace,
+    "nth": RowByPlace,
+    "combine": combiner_of,
     "argument": ArgBest,
     "distinct": Distinct,
     "percentile": Percentile,

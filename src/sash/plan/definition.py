@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Unpack
 
 import pyarrow as pa
 
@@ -16,7 +16,8 @@ from sash.monoids.sums import Count
 from sash.plan.arrow_expressions import types_of
 from sash.plan.expressions import Call, Column, Expression, as_condition, columns_of, walk
 from sash.plan.types import number_type
-from sash.windows import Frame, as_frame
+from sash.windows import Frame, as_frame, shaped
+from sash.windows.define import Shape
 from sash.windows.frames import Delta, Policy, Sliding, Until
 
 ResultType = Callable[[list[pa.DataType]], pa.DataType | None]
@@ -59,6 +60,7 @@ class Aggregation(Expression):
     share: float = 0.5  # of a percentile
     interpolation: str = "linear"  # of a percentile between two values
     needs_duration: bool | None = None
+    place: int = 1  # of the n-th row, from the end where it is negative
     condition: str | None = None
     least: int | None = None
     step: int | None = None
@@ -70,14 +72,36 @@ class Aggregation(Expression):
         object.__setattr__(self, "columns", names)
         object.__setattr__(self, "derived", made)
 
-    def over(self, frame: Any, closed: Any = None) -> Aggregation:
-        """The aggregation over a frame: a duration such as "24 hours", `sash.rows(50)`, …"""
+    def over(
+        self,
+        frame: Any,
+        closed: Any = None,
+        *,
+        min_periods: int | None = None,
+        step: int | None = None,
+        **shape: Unpack[Shape],
+    ) -> Aggregation:
+        """The aggregation over a frame: a duration such as "24 hours", `sash.rows(50)`, …
+
+        `exclude`: without the "current row", its "group" of peers, or its "ties". `delay`: the
+        window ends so much before the row. `center`: the row is in its middle. `most`: of a
+        window's rows the youngest so many. `peers=False`: the window ends at the row itself,
+        not at its peers. `min_periods`: null where fewer rows are not null. `step`: an answer
+        for every so many rows of a key, from its first on; null for the others.
+        """
         given = frame_of(frame, closed)
+        if shape:
+            if not isinstance(given, Frame):
+                raise TypeError(f"{', '.join(shape)}: give a frame of Sash's, not {frame!r}")
+            given = shaped(given, **shape)
         if isinstance(given, Until) and given.column is None:  # of what is aggregated
             if not self.columns:
                 raise TypeError(f"{self}: until needs a column: sash.until(predicate, column)")
             given = replace(given, column=self.columns[0])
-        return replace(self, frame=given)
+        for name, value in (("min_periods", min_periods), ("step", step)):
+            if value is not None and (not isinstance(value, int) or value < 1):
+                raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
+        return replace(self, frame=given, least=min_periods, step=step)
 
     def where(self, condition: Any) -> Aggregation:
         """The aggregation of the rows for which a condition is true, as SQL's FILTER.

@@ -9,10 +9,14 @@ over a count, a rank is a count plus one.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
+import pyarrow as pa
+
 from sash.plan.definition import Aggregation
-from sash.plan.expressions import Column, Expression, replaced
+from sash.plan.expressions import Call, Column, Expression, replaced
+from sash.windows.frames import Rows
 
 
 class Lowered(NamedTuple):
@@ -49,7 +53,31 @@ def _plainer(e: Expression) -> Expression | None:
     """An aggregation that is an expression over simpler ones."""
     if not isinstance(e, Aggregation):
         return None
-    return e
+    plain = replace(e, least=None, step=None)
+    conditions: list[Expression] = []
+    if e.least is not None:
+        conditions.append(_known_rows(e) >= e.least)
+    if e.step is not None:
+        conditions.append((_row_number(e) - 1) % e.step == 0)
+    if not conditions:
+        return e
+    both = conditions[0] if len(conditions) == 1 else conditions[0] & conditions[1]
+    return Call("case", (both, plain))
+
+
+def _known_rows(a: Aggregation) -> Aggregation:
+    """How many rows of the window are aggregated."""
+    count = count_of(a.columns[:1])
+    return replace(count, frame=a.frame, condition=a.condition, derived=a.derived)
+
+
+def _row_number(a: Aggregation) -> Aggregation:
+    return replace(count_of(()), frame=Rows(None, 0))
+
+
+def count_of(columns: tuple[str, ...]) -> Aggregation:
+    """How many rows; how many where a column is not null."""
+    return Aggregation("count", columns, how="count", result=lambda kinds: pa.int64())
 
 
 def _result(out: str, e: Expression, aggregations: dict[str, Aggregation]) -> Expression:

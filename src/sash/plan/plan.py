@@ -25,14 +25,16 @@ from sash.plan.policy import obeys_typed
 from sash.plan.reach import Reach, reach_of_frame
 from sash.plan.sharing import share
 from sash.plan.types import number_types, unit_of
-from sash.windows.frames import Frame, Policy, Rows
+from sash.windows.frames import Frame, Groups, Policy, Rows
 
 Kind = Literal[
-    "count", "known", "first", "last", "argument", "combine", "distinct", "percentile", "policy"
-]
-"""How a state is kept: `count`, `known` (rows that are not null), `first` and `last` follow from
-the bounds of a window; `argument` combines measures and looks the argument up by its row;
-`combine` is a monoid; `distinct` and `percentile` keep a multiset; `policy` its own window."""
+    "count", "known", "groups", "first", "last", "nth", "argument", "combine", "distinct",
+    "percentile", "rank", "policy",
+]  # fmt: skip
+"""How a state is kept: `count`, `known` (rows that are not null), `groups` (of equal time),
+`first`, `last` and `nth` (rows by their place) follow from the bounds of a window; `argument`
+combines measures and looks the argument up by its row; `combine` is a monoid; `distinct`,
+`percentile` and `rank` keep a multiset; `policy` its own window."""
 
 
 class Options(NamedTuple):
@@ -165,6 +167,13 @@ def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> P
     return Plan(query, schema, tuple(frames.values()), tuple(states), outputs, options)
 
 
+def needs_groups(plan: Plan) -> bool:
+    """Whether rows of equal time have to be numbered as groups."""
+    frames = (each.frame for each in plan.frames)
+    by_group = any(isinstance(f, Groups) or f.exclude in ("group", "ties") for f in frames)
+    return by_group or any(state.kind == "groups" for state in plan.states)
+
+
 def _kind(a: Aggregation) -> Kind:
     if isinstance(a.frame, Policy):
         return "policy"
@@ -184,7 +193,7 @@ def _apart(a: Aggregation, schema: pa.Schema) -> Any:
         return "exact" if typed.inverse is not None else "joined"
     if a.monoid is not None and _kind(a) != "distinct":
         return a.monoid.digest
-    return (a.how, a.share, a.interpolation)
+    return (a.how, a.share, a.interpolation, a.place)
 
 
 def _joinable(typed: Monoid) -> bool:
@@ -198,7 +207,9 @@ def _distinct(asked: Sequence[Aggregation]) -> tuple[tuple[Aggregation, ...], li
     first: list[Aggregation] = []
     members = []
     for a in asked:
-        key = a.monoid.digest if a.monoid is not None else (a.how, a.share, a.interpolation)
+        key = (
+            a.monoid.digest if a.monoid is not None else (a.how, a.share, a.interpolation, a.place)
+        )
         if key not in found:
             found[key] = len(first)
             first.append(a)
@@ -272,4 +283,6 @@ def _bounds(frame: Frame, query: Query) -> str:
         return "found by the window itself, as rows are combined"
     if isinstance(frame, Rows):
         return "by row number"
+    if isinstance(frame, Groups):
+        return "two pointers over the numbers of groups"
     return "two pointers over the rows in order" if frame.by == "time" else "one pass over the rows"

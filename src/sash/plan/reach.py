@@ -11,7 +11,7 @@ import pyarrow as pa
 from sash.plan.definition import Query
 from sash.plan.types import unit_of
 from sash.windows.duration import Duration
-from sash.windows.frames import Bound, Frame, Range, Rows, Sliding, length
+from sash.windows.frames import Bound, Frame, Groups, Range, Rows, Sliding, length
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,11 @@ def reach_of_frame(frame: Frame, unit: int | None) -> Reach:
         behind, ahead = (
             None if bound is None else max(0, steps_of(bound, unit))
             for bound in (frame.preceding, frame.following)
+        )
+        return Reach(behind, ahead)
+    if isinstance(frame, Groups):  # how far a number of groups reaches, rows decide
+        behind, ahead = (
+            0 if n is not None and n <= 0 else None for n in (frame.preceding, frame.following)
         )
         return Reach(behind, ahead)
     if isinstance(frame, Rows):

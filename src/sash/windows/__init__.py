@@ -4,12 +4,14 @@ from sash.windows.bounds import bounds
 from sash.windows.define import (
     as_frame,
     delta,
+    groups_between,
     lifetime,
     policy,
     range_between,
     rows,
     rows_between,
     session,
+    shaped,
     sliding,
     tumbling,
     until,
@@ -19,6 +21,7 @@ from sash.windows.frames import (
     Closed,
     Delta,
     Frame,
+    Groups,
     Lifetime,
     Policy,
     Range,
@@ -31,8 +34,8 @@ from sash.windows.frames import (
 from sash.windows.policies import NotMonotone, not_monotone
 
 __all__ = [
-    "Closed", "Delta", "Duration", "Frame", "Lifetime", "NotMonotone", "Policy", "Range", "Rows",
-    "Session", "Sliding", "Tumbling", "Until", "as_frame", "bounds", "delta", "lifetime",
-    "not_monotone", "policy", "range_between", "rows", "rows_between", "session", "sliding",
-    "tumbling", "until",
+    "Closed", "Delta", "Duration", "Frame", "Groups", "Lifetime", "NotMonotone", "Policy",
+    "Range", "Rows", "Session", "Sliding", "Tumbling", "Until", "as_frame", "bounds", "delta",
+    "groups_between", "lifetime", "not_monotone", "policy", "range_between", "rows",
+    "rows_between", "session", "shaped", "sliding", "tumbling", "until",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ import numpy as np
 from sash.windows.frames import (
     Delta,
     Frame,
+    Groups,
     Lifetime,
     Range,
     Rows,
@@ -29,6 +30,7 @@ Bounds = tuple[np.ndarray, np.ndarray]
 def bounds(frame: Frame, times: Any, content: Any = None) -> Bounds:
     """The arrays lo and hi for rows sorted by `times` (integers: nanoseconds; or numbers).
 
+    What a frame excludes is between them all the same.
     `content`: the column of a Delta; for an Until, which rows end a window. A Policy
     has no bounds before its rows are combined: swag.AMTA finds them.
 
@@ -37,8 +39,18 @@ def bounds(frame: Frame, times: Any, content: Any = None) -> Bounds:
     [[0, 0, 1], [1, 2, 3]]
     """
     t = np.asarray(times)
+    lo, hi = _found(frame, t, content)
+    if not frame.peers:
+        hi = np.maximum(lo, np.minimum(hi, _to_self(len(t))))
+    return lo if frame.most is None else np.maximum(lo, hi - frame.most), hi
+
+
+def _found(frame: Frame, t: np.ndarray, content: Any) -> Bounds:
     if isinstance(frame, Rows):
         return _rows(frame, len(t))
+    if isinstance(frame, Groups):
+        group = np.unique(t, return_inverse=True)[1]
+        return _range(Range(frame.preceding, frame.following), group)
     if isinstance(frame, Range):
         return _range(frame, t)
     if isinstance(frame, Lifetime):

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, get_args
+from typing import Any, TypedDict, Unpack, get_args
 
 import numpy as np
 
@@ -17,7 +17,9 @@ from sash.windows.frames import (
     Bound,
     Closed,
     Delta,
+    Exclude,
     Frame,
+    Groups,
     Lifetime,
     Policy,
     Range,
@@ -46,24 +48,40 @@ def rows(n: int) -> Rows:
     return Rows(int(n) - 1, 0)
 
 
-def rows_between(start: int | None, end: int | None) -> Rows:
+def rows_between(start: int | None, end: int | None, empty: bool = False) -> Rows:
     """As SQL's ROWS: negative numbers precede, 0 is the current row, None is unbounded.
+
+    `empty`: a start after the end is no mistake, and every window is without rows.
 
     >>> print(rows_between(-2, 2))
     rows from 2 before to 2 after
     """
+    return Rows(*_counts(start, end, empty))
+
+
+def groups_between(start: int | None, end: int | None, empty: bool = False) -> Groups:
+    """As SQL's GROUPS: rows of equal time count as one; else as `rows_between`.
+
+    >>> print(groups_between(-2, 0))
+    groups from 2 before to the current row
+    """
+    return Groups(*_counts(start, end, empty))
+
+
+def _counts(start: Any, end: Any, empty: bool) -> tuple[int | None, int | None]:
     lo = None if _unbounded(start, -1, "start") else _whole(start, "start")
     hi = None if _unbounded(end, 1, "end") else _whole(end, "end")
-    if lo is not None and hi is not None and lo > hi:
+    if lo is not None and hi is not None and lo > hi and not empty:
         raise ValueError(f"start={start} comes after end={end}; negative numbers precede")
-    return Rows(None if lo is None else -lo, hi)
+    return None if lo is None else -lo, hi
 
 
-def range_between(start: Any, end: Any, closed: Closed = "both") -> Range:
+def range_between(start: Any, end: Any, closed: Closed = "both", empty: bool = False) -> Range:
     """As SQL's RANGE: from time + start to time + end, both numbers or both durations.
 
     Negative precedes; 0 is the current row and its peers; None is unbounded.
     "1 hour preceding", "current row" and "unbounded preceding" are understood.
+    `empty`: a start after the end is no mistake, and every window is without rows.
 
     >>> range_between("-1 hour", 0) == range_between("1 hour preceding", "current row")
     True
@@ -76,7 +94,7 @@ def range_between(start: Any, end: Any, closed: Closed = "both") -> Range:
     if lo is not None and hi is not None:
         if isinstance(lo, Duration) != isinstance(hi, Duration):
             raise TypeError(f"start={start!r} and end={end!r}: one has a unit, one has none")
-        if length(lo) > length(hi):
+        if length(lo) > length(hi) and not empty:
             raise ValueError(
                 f"start={start!r} comes after end={end!r}; what precedes is negative, as in '-1 h'"
             )
@@ -194,8 +212,82 @@ def as_frame(thing: Any, closed: Closed | None = None) -> Frame:
         )
     raise TypeError(
         f"{thing!r} is not a frame: give a duration such as '24 hours', or rows, rows_between, "
-        "range_between, session, delta, until, policy, tumbling, sliding or lifetime"
+        "groups_between, range_between, session, delta, until, policy, tumbling, sliding, lifetime"
     )
+
+
+class Shape(TypedDict, total=False):
+    """What `.over(…)` can change of a frame."""
+
+    exclude: Exclude | None
+    delay: Any
+    center: bool
+    most: int | None
+    peers: bool
+
+
+def shaped(frame: Frame, **shape: Unpack[Shape]) -> Frame:
+    """The frame with rows excluded, moved back by a `delay`, centred, with at most `most` rows,
+    or without the peers after a row; see `Frame`.
+
+    >>> print(shaped(as_frame("7 days"), delay="1 day", exclude="group"))
+    times from 8 days before to 1 day before, without the row and its peers
+    >>> print(shaped(rows(5), center=True))
+    rows from 2 before to 2 after
+    """
+    unknown = [name for name in shape if name not in Shape.__annotations__]
+    if unknown:
+        raise TypeError(f"over has no {unknown[0]!r}; there are {', '.join(Shape.__annotations__)}")
+    exclude, most = shape.get("exclude"), shape.get("most")
+    if exclude not in (None, *get_args(Exclude)):
+        raise ValueError(f"exclude must be one of {', '.join(get_args(Exclude))}, not {exclude!r}")
+    if most is not None and _whole(most, "most") < 1:
+        raise ValueError(f"most must be at least 1, not {most}")
+    if shape.get("center"):
+        frame = _centred(frame)
+    if shape.get("delay") is not None:
+        frame = _delayed(frame, shape["delay"])
+    if isinstance(frame, Policy) and (exclude or most or not shape.get("peers", True)):
+        raise TypeError(f"{frame} decides itself which rows are in: nothing can be left out of it")
+    return replace(frame, exclude=exclude, most=most, peers=shape.get("peers", True))
+
+
+def _centred(frame: Frame) -> Frame:
+    """A frame that ends at the row, moved so that the row is in its middle, as in pandas."""
+    if isinstance(frame, Rows) and frame.preceding is not None and frame.following == 0:
+        after = frame.preceding // 2
+        return replace(frame, preceding=frame.preceding - after, following=after)
+    if isinstance(frame, Range) and frame.preceding is not None and frame.following is not None:
+        half = _half(frame.preceding)
+        if length(frame.following) == 0:
+            return replace(frame, preceding=half, following=half)
+    raise TypeError(f"center=True takes a duration or sash.rows(n), not {frame}")
+
+
+def _half(bound: Bound) -> Bound:
+    return Duration(bound.ns // 2) if isinstance(bound, Duration) else bound / 2
+
+
+def _delayed(frame: Frame, delay: Any) -> Frame:
+    """A frame that ends earlier: by a duration, or by a number of the frame's own unit."""
+    if isinstance(frame, Rows | Groups):
+        by: Any = _whole(delay, "delay")
+    elif isinstance(frame, Range):
+        by = _bound(delay, 1, "delay")
+    else:
+        raise TypeError(f"delay has no meaning for {frame}")
+    if by is None or length(by) < 0:
+        raise ValueError(f"delay must be at least 0, not {delay!r}")
+
+    def moved(bound: Any, sign: int) -> Any:
+        if bound is None:
+            return None
+        if isinstance(bound, Duration) != isinstance(by, Duration) and length(bound):
+            raise TypeError(f"delay={delay!r} and {frame}: one has a unit, one has none")
+        sum_ = length(bound) + sign * length(by)
+        return Duration(int(sum_)) if isinstance(by, Duration) else sum_
+
+    return replace(frame, preceding=moved(frame.preceding, 1), following=moved(frame.following, -1))
 
 
 def _whole(value: Any, argument: str) -> int:

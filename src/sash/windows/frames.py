@@ -9,22 +9,48 @@ depend on the order of ties; frames by count or by content end at the row itself
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from sash.windows.duration import Duration
 
 Closed = Literal["both", "left", "right", "neither"]
 By = Literal["count", "time", "content"]
+Exclude = Literal["current row", "group", "ties"]
 Bound = Duration | int | float
 """How far a frame reaches: a Duration where time is a time, a number where it is one."""
 
 
+WITHOUT: dict[Exclude, str] = {
+    "current row": "the row itself",
+    "group": "the row and its peers",
+    "ties": "the row's peers",
+}
+
+
 @dataclass(frozen=True)
 class Frame:
-    """What all frames can say of themselves."""
+    """What all frames can say of themselves.
+
+    `exclude`: without the row itself, without it and its peers ("group"), or without its
+    peers alone ("ties"). `most`: of the rows that are in, at most so many, the youngest.
+    `peers`: whether a frame that ends at the row's time has the row's peers after it.
+    """
 
     by: ClassVar[By]
+    exclude: Exclude | None = field(default=None, kw_only=True, repr=False)
+    most: int | None = field(default=None, kw_only=True, repr=False)
+    peers: bool = field(default=True, kw_only=True, repr=False)
+
+    def __str__(self) -> str:
+        text = self._text()
+        text += f", at most {self.most} rows" if self.most is not None else ""
+        text += "" if self.peers else ", up to the row itself"
+        return text if self.exclude is None else f"{text}, without {WITHOUT[self.exclude]}"
+
+    def _text(self) -> str:
+        """The frame in words, without what holds for all frames."""
+        return type(self).__name__
 
     @property
     def needs_following(self) -> bool:
@@ -63,7 +89,7 @@ class Rows(Frame):
     def needs_following(self) -> bool:
         return self.following is None or self.following > 0
 
-    def __str__(self) -> str:
+    def _text(self) -> str:
         if self.following == 0 and self.preceding is not None:
             return f"the last {self.preceding + 1} rows" if self.preceding else "the row itself"
         return f"rows from {_place(self.preceding, -1)} to {_place(self.following, 1)}"
@@ -101,7 +127,7 @@ class Range(Frame):
         given = [b for b in (self.preceding, self.following) if b is not None and length(b)]
         return isinstance(given[0], Duration) if given else None
 
-    def __str__(self) -> str:
+    def _text(self) -> str:
         ends = "" if self.closed == "both" else f", closed {self.closed}"
         if (
             self.following is not None
@@ -110,6 +136,31 @@ class Range(Frame):
         ):
             return f"the last {self.preceding}{ends}"
         return f"times from {_place(self.preceding, -1)} to {_place(self.following, 1)}{ends}"
+
+
+@dataclass(frozen=True)
+class Groups(Frame):
+    """From `preceding` groups of peers before the current row's to `following` after it.
+
+    Rows of equal time are a group. None is without bound; a negative number is on the
+    other side.
+    """
+
+    preceding: int | None
+    following: int | None
+    by = "time"
+
+    @property
+    def needs_following(self) -> bool:
+        return self.following is None or self.following > 0
+
+    @property
+    def needs_peers(self) -> bool:
+        before = self.preceding is None or self.preceding >= 0
+        return before and (self.following is None or self.following >= 0)
+
+    def _text(self) -> str:
+        return f"groups from {_place(self.preceding, -1)} to {_place(self.following, 1)}"
 
 
 @dataclass(frozen=True)
@@ -128,7 +179,7 @@ class Session(Frame):
     def needs_duration(self) -> bool | None:
         return isinstance(self.gap, Duration)
 
-    def __str__(self) -> str:
+    def _text(self) -> str:
         return f"the session so far, gap {self.gap}"
 
 
@@ -151,7 +202,7 @@ class Delta(Frame):
     def columns(self) -> tuple[str, ...]:
         return (self.column,)
 
-    def __str__(self) -> str:
+    def _text(self) -> str:
         return f"{self.column} within {self.d} of the newest"
 
 
@@ -173,7 +224,7 @@ class Until(Frame):
     def columns(self) -> tuple[str, ...]:
         return () if self.column is None else (self.column,)
 
-    def __str__(self) -> str:
+    def _text(self) -> str:
         what = getattr(self.predicate, "__name__", "predicate") if self.predicate else "it is true"
         return f"anew after each row where {what}" + (f" of {self.column}" if self.column else "")
 
@@ -198,7 +249,7 @@ class Policy(Frame):
     of: Any = None
     by = "content"
 
-    def __str__(self) -> str:
+    def _text(self) -> str:
         name = getattr(self.function, "__name__", "policy")
         return f"policy {name}" + (f" of {getattr(self.of, 'name', self.of)}" if self.of else "")
 
@@ -223,7 +274,7 @@ class Sliding(Frame):
     def needs_duration(self) -> bool | None:
         return isinstance(self.size, Duration)
 
-    def __str__(self) -> str:
+    def _text(self) -> str:
         text = f"{self.size} every {self.slide}"
         text += f", offset {self.offset}" if length(self.offset) else ""
         return text + (f", closed {self.closed}" if self.closed != "left" else "")
@@ -233,8 +284,8 @@ class Sliding(Frame):
 class Tumbling(Sliding):
     """Windows of `size`, one after the other: Sliding with slide = size."""
 
-    def __str__(self) -> str:
-        return super().__str__().replace(f"{self.size} every", "each", 1)
+    def _text(self) -> str:
+        return super()._text().replace(f"{self.size} every", "each", 1)
 
 
 @dataclass(frozen=True)
@@ -243,7 +294,7 @@ class Lifetime(Frame):
 
     by = "time"
 
-    def __str__(self) -> str:
+    def _text(self) -> str:
         return "all rows so far"
 
 

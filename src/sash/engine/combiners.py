@@ -1,0 +1,239 @@
+"""Combiners: a monoid over the windows of a frame, by the algorithm that the plan chose.
+
+A window that leaves rows out in its middle is two windows, or three, and one combine more
+for each: their partials are combined from older to younger, then lowered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import localcontext
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from sash.engine.bounds import Bounds
+from sash.engine.columns import EXACT, with_empty
+from sash.engine.inputs import Inputs, ObjectInputs, SharedInputs
+from sash.engine.pieces import Pieces
+from sash.kernel.answers import Answers
+from sash.kernel.cells import held_rows
+from sash.kernel.compiled import Target, compiled
+from sash.kernel.layout import Layout
+from sash.kernel.words import (
+    ANSWER,
+    FIRST_FREE,
+    Int8,
+    Partials,
+    attach,
+    combine,
+    get,
+    give,
+    hold,
+    lower,
+)
+from sash.monoids.monoid import Monoid, same
+from sash.plan.plan import Plan, State
+from sash.swag.registry import ALGORITHMS
+
+
+class Combiner:
+    """Combines a monoid over the known rows of its columns, by the algorithm of the plan."""
+
+    def __init__(self, plan: Plan, state: State, kinds: list[pa.DataType] | None = None) -> None:
+        assert state.monoid is not None
+        assert state.choice is not None
+        kinds = kinds or [plan.schema.field(name).type for name in state.columns]
+        self._window = ALGORITHMS[state.choice.algorithm](state.monoid)
+        self._inputs: Inputs | ObjectInputs = (Inputs if state.typed else ObjectInputs)(kinds)
+        self._shares = False  # whether others read the inputs too, and someone else fills them
+        self._typed, self._state, self._results = state.typed, state, results_of(plan, state)
+        self._spare, self._expected = np.empty(0), 0
+
+    def share(self, inputs: SharedInputs, columns: tuple[str, ...]) -> None:
+        """Read the inputs that all states over these columns read."""
+        self._inputs, self._shares = inputs.join(self._inputs, columns, self), True
+
+    def take(self, columns: list[pa.Array]) -> None:
+        if not self._shares:
+            self._inputs.take(columns)
+        self._expected = len(columns[0])
+
+    def known(self, bounds: Any) -> Any:
+        """The windows among the rows that are known."""
+        return self._inputs.known(bounds)
+
+    @property
+    def reached(self) -> int:
+        """The first known row that the window has not taken in."""
+        return self._window.reached
+
+    def answer(self, bounds: Bounds) -> list[pa.Array]:
+        known = self.known(bounds)
+        return as_arrow(self._state, self._results, *self.follow(known), known.empty)
+
+    def follow(self, known: Bounds) -> tuple[Any, Any]:
+        """The answers over windows of known rows, and which are null."""
+        inputs, window = self._inputs, self._window
+        if self._typed:
+            return window.follow(inputs.values, inputs.base, *known[:3], self._room)
+        with localcontext(EXACT):  # Python's own rounds decimals to 28 digits
+            return window.follow(inputs.values, inputs.base, *known[:3])
+
+    def _room(self, dtype: np.dtype, n: int) -> np.ndarray:
+        """An array for answers, out of one that is made for all of a batch: that is cheaper."""
+        if len(self._spare) < n or self._spare.dtype != dtype.base:
+            self._spare = np.empty(max(n, self._expected), dtype)
+        part, self._spare = self._spare[:n], self._spare[n:]
+        self._expected = max(0, self._expected - n)
+        return part
+
+    def forget(self, row: int) -> None:
+        if not self._shares:
+            self._inputs.forget(row, self.reached)
+
+
+def results_of(plan: Plan, state: State) -> list[pa.DataType | None]:
+    """The types of the answers that are read from a state."""
+    return [a.result([plan.schema.field(c).type for c in a.columns]) for a in state.asked]
+
+
+def as_arrow(
+    state: State, kinds: Sequence[Any], values: Any, nulls: Any, empty: np.ndarray | None
+) -> list[pa.Array]:
+    """Answers as Arrow arrays, one for each aggregation that reads the state."""
+    nothing = state.nothing
+    if len(kinds) == 1:
+        return [with_empty(values, nulls, empty, kinds[0], nothing[0])]
+    assert values.dtype.names is not None
+    own = [None if nulls is None else nulls[:, i : i + 1] for i in range(len(kinds))]
+    return [
+        with_empty(values[name], own[i], empty, kinds[i], nothing[i])
+        for i, name in enumerate(values.dtype.names)
+    ]
+
+
+class ExcludingCombiner:
+    """Combines a monoid over windows in pieces: each piece is followed, then all are combined."""
+
+    def __init__(self, plan: Plan, state: State, kinds: list[pa.DataType] | None = None) -> None:
+        assert state.monoid is not None
+        self._state, self._results = state, results_of(plan, state)
+        partial = replace(state, monoid=partials_of(state.monoid))
+        count = 3 if plan.frames[state.frame].frame.exclude == "ties" else 2
+        self._parts = [Combiner(plan, partial, kinds) for _ in range(count)]
+        self._own: SharedInputs | None = SharedInputs()  # where they are not everyone's
+        self._names = tuple(map(str, range(len(state.columns))))
+        for part in self._parts:
+            part.share(self._own, self._names)
+
+    def share(self, inputs: SharedInputs, columns: tuple[str, ...]) -> None:
+        """Read the inputs that all states over these columns read."""
+        self._own = None
+        for part in self._parts:
+            part.share(inputs, columns)
+
+    def take(self, columns: list[pa.Array]) -> None:
+        if self._own is not None:
+            self._own.take(dict(zip(self._names, columns, strict=True)))
+        for part in self._parts:
+            part.take(columns)
+
+    def known(self, bounds: Any) -> Any:
+        """The windows among the rows that are known."""
+        return self._parts[0].known(bounds)
+
+    def answer(self, bounds: Pieces) -> list[pa.Array]:
+        known = self.known(bounds)
+        return as_arrow(self._state, self._results, *self.follow(known), known.empty)
+
+    def follow(self, known: Pieces) -> tuple[Any, Any]:
+        """The answers over windows of known rows, and which are null."""
+        monoid = self._state.monoid
+        assert monoid is not None
+        total, some = self._parts[0].follow(known.parts[0])[0], known.parts[0].sizes > 0
+        nulls = None
+        for i, piece in enumerate(known.parts[1:], 1):
+            younger = self._parts[i].follow(piece)[0]
+            last = i == len(self._parts) - 1
+            total, nulls = merged(
+                monoid if last else partials_of(monoid), total, some, younger, piece.sizes > 0
+            )
+            some = some | (piece.sizes > 0)
+        return total, nulls
+
+    def forget(self, row: int) -> None:
+        if self._own is not None:
+            self._own.forget(row)
+
+
+def combiner_of(
+    plan: Plan, state: State, kinds: list[pa.DataType] | None = None
+) -> Combiner | ExcludingCombiner:
+    """What combines a state: over windows in one piece, or in several."""
+    excludes = plan.frames[state.frame].frame.exclude is not None
+    return (ExcludingCombiner if excludes else Combiner)(plan, state, kinds)
+
+
+def partials_of(monoid: Monoid) -> Monoid:
+    """The monoid whose answers are its partials."""
+    return monoid.with_(lower=same, typed=None)
+
+
+class Store(NamedTuple):
+    """Partials of older and of younger pieces; which of them a window has: 1, 2, or both, 3."""
+
+    older: Partials
+    younger: Partials
+    has: Int8
+    held: int
+
+
+class At(NamedTuple):
+    """Nothing is kept from one window to the next."""
+
+    none: int
+
+
+def merge(memory: Any, at: At, n: int, out: Any) -> At:
+    """For each window the answer over both of its pieces; none where it has neither."""
+    q = attach(memory)
+    for i in range(n):
+        if q.has[i] == 3:
+            give(out, i, lower(hold(q, ANSWER, combine(get(q.older, i), get(q.younger, i)))))
+        elif q.has[i] == 1:
+            give(out, i, lower(hold(q, ANSWER, get(q.older, i))))
+        elif q.has[i] == 2:
+            give(out, i, lower(hold(q, ANSWER, get(q.younger, i))))
+    return at
+
+
+def merged(
+    monoid: Monoid, older: Any, is_older: np.ndarray, younger: Any, is_younger: np.ndarray
+) -> tuple[Any, Any]:
+    """The answers over partials of older and younger pieces, and which numbers are null."""
+    has = is_older.astype(np.int8) + 2 * is_younger.astype(np.int8)
+    if isinstance(older, list):
+        with localcontext(EXACT):
+            triples = zip(older, younger, has.tolist(), strict=True)
+            return [_merged(monoid, *triple) for triple in triples], None
+    layout = Layout.of(monoid.identity, monoid.dtype)
+    assert layout is not None
+    older, younger = (np.ascontiguousarray(p, layout.array_dtype.base) for p in (older, younger))
+    kernel = compiled(merge, Target(monoid, layout, {}, At, Store))
+    held = held_rows(layout, monoid.identity, FIRST_FREE)
+    memory = (
+        older.ctypes.data, -1, younger.ctypes.data, -1, has.ctypes.data, 0,
+        0 if held is None else held.ctypes.data,
+    )  # fmt: skip
+    answers = Answers(kernel.answer, len(has))
+    kernel.run(memory, At(0), len(has), answers.address)
+    return answers.arrays()
+
+
+def _merged(monoid: Monoid, older: Any, younger: Any, has: int) -> Any:
+    if has == 3:
+        return monoid.lower(monoid.combine(older, younger))
+    return None if has == 0 else monoid.lower(older if has == 1 else younger)
