@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pyarrow as pa
 
 from sash import monoids as m
 from sash.aggregations.kinds import (
     always,
-    is_boolean,
     is_ordered,
     of_numbers,
     of_ordered,

@@ -13,6 +13,9 @@ from sash.plan.plan import FramePlan, Plan, State
 FROM_BOUNDS = {
     "count": "the length of the window, no state",
     "known": "counted from the rows that are null, no state",
+    "groups": "counted from the numbers of groups, no state",
+    "nth": "the row at a place of the window, no state",
+    "rank": "a tree of counts by value, O(log n) per row",
     "first": "the row at the start of the window, no state",
     "last": "the row at the end of the window, no state",
     "distinct": "a count per value of the window, O(1) per row",
@@ -118,7 +121,8 @@ def how(state: State) -> str:
     if state.choice is None:
         return FROM_BOUNDS[state.kind]
     way = "compiled" if state.typed else "plain Python, as its values are not numbers"
-    return f"{state.choice}; {way}"
+    pieces = f"; in {state.pieces} pieces, combined for each row" if state.pieces > 1 else ""
+    return f"{state.choice}{pieces}; {way}"
 
 
 def as_data(plan: Plan, steps: Sequence[Step] = ()) -> dict[str, Any]:

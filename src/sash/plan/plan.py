@@ -75,6 +75,7 @@ class State:
     choice: Choice | None = None
     typed: bool = False
     condition: str | None = None  # a column: only rows for which it is true are taken
+    pieces: int = 1  # windows of which the frame's are made, where it leaves rows out
 
     @property
     def nothing(self) -> list[Any]:
@@ -90,7 +91,8 @@ class State:
         """Combines per row, about."""
         if self.choice is None:
             return 0.0
-        return max(1, len(self.kept)) * (self.choice.cost.item + self.choice.cost.answer)
+        each = self.choice.cost.item + self.choice.cost.answer
+        return max(1, len(self.kept)) * (self.pieces * each + self.pieces - 1)
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,8 @@ def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> P
             state = _state(len(states), frames[frame], kind, columns, asked, schema, options)
         except ValueError as problem:
             raise ValueError(f"{', '.join(outs)}: {problem}") from None
-        states.append(replace(state, condition=condition))
+        pieces = 1 if frame.exclude is None else 3 if frame.exclude == "ties" else 2
+        states.append(replace(state, condition=condition, pieces=pieces))
         place |= {out: (state.number, k) for out, k in zip(outs, members, strict=True)}
     kinds = {
         out: a.result([schema.field(name).type for name in a.columns])
