@@ -20,7 +20,7 @@ from sash.plan.definition import Aggregation
 from sash.windows import Frame, as_frame
 from sash.windows.duration import Duration
 
-COLUMNS = ("column", "measure", "argument", "weight", "x", "y")
+COLUMNS = ("column", "condition", "measure", "argument", "weight", "x", "y")
 """How functions call their columns; their other parameters are keys in the file."""
 
 PLAIN: dict[str, tuple[type, ...]] = {
