@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pyarrow as pa
 
+from sash.engine.arrangement import Codes, arranged
 from sash.engine.columns import numbers, one_array
+from sash.engine.team import Team
 from sash.plan.definition import Query
 from sash.plan.types import number_type
-
-BLOCK = 1 << 17
-"""Rows that are looked at together."""
 
 
 def ticks(column: pa.Array, name: str, descending: bool = False) -> np.ndarray:
@@ -51,16 +48,8 @@ def key_codes(column: pa.Array) -> np.ndarray:
 
     0.0 and -0.0 are one key, and so are all NaN, as in Spark.
     """
-    kind = column.type
-    if pa.types.is_dictionary(kind):  # which may have a value twice, or null as a value
-        values, nulls = key_codes(column.dictionary), np.asarray(column.dictionary.is_null())
-        column = pa.array(values, mask=nulls).take(column.indices)
-    elif pa.types.is_floating(kind):
-        column = _one_zero(column)
-    if pa.types.is_integer(column.type) and column.null_count == 0:
-        return column.to_numpy()
-    codes = column.dictionary_encode(null_encoding="encode").indices
-    return codes.to_numpy(zero_copy_only=False)
+    with Team(1) as alone:
+        return column_codes(column, alone).values
 
 
 def _one_zero(column: pa.Array) -> pa.Array:
@@ -71,58 +60,74 @@ def _one_zero(column: pa.Array) -> pa.Array:
     return pa.array(values, mask=nulls)
 
 
-def row_codes(columns: list[pa.Array]) -> np.ndarray | None:
+DIRECT = 1 << 16
+"""Integer keys whose range is below this, or below twice the rows, are codes themselves."""
+
+
+def codes_of(columns: list[pa.Array], team: Team) -> Codes | None:
     """One number for each distinct row of key columns; None where there are none."""
-    if not columns:
-        return None
-    codes = key_codes(columns[0])
-    for column in columns[1:]:
-        more = _dense(key_codes(column))
-        codes = _dense(codes) * (int(more.max(initial=0)) + 1) + more
-    return codes
+    found = None
+    for column in columns:
+        codes = column_codes(column, team)
+        if found is not None:
+            both = found.values * codes.size + codes.values  # 2 n each: in 64 bits
+            codes = integer_codes(both, team)
+        found = codes
+    return found
 
 
-def _dense(codes: np.ndarray) -> np.ndarray:
-    """Codes from 0 on, in the order of the codes, so that their product fits in 64 bits."""
-    least, most = int(codes.min(initial=0)), int(codes.max(initial=0))
-    if most - least < 1 << 31:
-        return (codes - codes.dtype.type(least)).astype(np.int64)
-    return np.unique(codes, return_inverse=True)[1]
+def column_codes(column: pa.Array, team: Team) -> Codes:
+    """A number for each distinct value of a key column, all below a count."""
+    if pa.types.is_dictionary(column.type):
+        values = column_codes(column.dictionary, team)
+        nulls = np.asarray(column.dictionary.is_null())
+        column = pa.array(values.values, mask=nulls).take(column.indices)
+    elif pa.types.is_floating(column.type):
+        column = _one_zero(column)
+    if pa.types.is_integer(column.type) and column.null_count == 0:
+        return integer_codes(column.to_numpy(), team)
+    return hashed(column, team)
+
+
+def integer_codes(values: np.ndarray, team: Team) -> Codes:
+    """Integers less the least of them, or hashed where they are far apart."""
+    n = len(values)
+    if n == 0:
+        return Codes(np.zeros(0, np.int64), 1)
+    least = min(team.over(n, lambda a, b: int(values[a:b].min())))
+    span = max(team.over(n, lambda a, b: int(values[a:b].max()))) - least
+    if span >= max(DIRECT, 2 * n):
+        return hashed(pa.array(values), team)
+    codes, zero = np.empty(n, np.int64), values.dtype.type(least)
+
+    def less(a: int, b: int) -> None:
+        np.subtract(values[a:b], zero, codes[a:b], dtype=np.int64, casting="unsafe")
+
+    team.over(n, less)
+    return Codes(codes, span + 1)
+
+
+def hashed(column: pa.Array, team: Team) -> Codes:
+    """Numbers for distinct values in the order of their first rows; 0 is that of nulls."""
+    n = len(column)
+    parts = team.over(n, lambda a, b: column.slice(a, b - a).dictionary_encode())
+    whole = pa.chunked_array(parts).unify_dictionaries() if len(parts) > 1 else parts
+    chunks = whole.chunks if isinstance(whole, pa.ChunkedArray) else whole
+    codes, count = np.empty(n, np.int64), len(chunks[0].dictionary) if n else 0
+
+    def fill(k: int) -> None:
+        first = sum(len(chunk) for chunk in chunks[:k])
+        indices = chunks[k].indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        np.add(indices, 1, codes[first : first + len(indices)])
+
+    team.map(fill, range(len(chunks)))
+    return Codes(codes, count + 1)
 
 
 def sort_order(query: Query, table: pa.Table, threads: int = 1) -> np.ndarray | None:
     """The order that sorts a table by key and time, ties as they come; None: it is sorted."""
-    codes = row_codes([one_array(table.column(name)) for name in query.by])
-    times = ticks(one_array(table.column(query.time)), query.time, query.descending)
-    return order_of(codes, times, threads)
-
-
-def order_of(codes: np.ndarray | None, times: np.ndarray, threads: int = 1) -> np.ndarray | None:
-    """The order that sorts rows by code and time, ties as they come; None: they are sorted."""
-    columns = [times] if codes is None else [codes, times]
-    if all_sorted(columns, threads):
-        return None
-    return np.lexsort(columns[::-1])
-
-
-def all_sorted(columns: list[np.ndarray], threads: int = 1) -> bool:
-    """Whether rows are sorted by all of the columns."""
-
-    def is_sorted(start: int) -> bool:
-        return _block_sorted([c[start : start + BLOCK + 1] for c in columns])
-
-    starts = range(0, len(columns[0]) - 1, BLOCK)
-    if threads == 1 or len(starts) < 2 * threads:
-        return all(map(is_sorted, starts))
-    with ThreadPoolExecutor(threads) as pool:
-        return all(pool.map(is_sorted, starts))
-
-
-def _block_sorted(columns: list[np.ndarray]) -> bool:
-    tied: np.ndarray | bool = True
-    for column in columns:
-        before, after = column[:-1], column[1:]
-        if bool((tied & (before > after)).any()):
-            return False
-        tied = tied & (before == after)
-    return True
+    with Team(threads) as team:
+        codes = codes_of([one_array(table.column(name)) for name in query.by], team)
+        times = ticks(one_array(table.column(query.time)), query.time, query.descending)
+        found = arranged(codes, times, team)
+        return None if found is None else found.order

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,11 +12,13 @@ import numpy as np
 import pyarrow as pa
 
 from sash.engine import row_windows
+from sash.engine.arrangement import Arrangement, Codes, arranged
 from sash.engine.bounds import FURTHEST, LEAST
 from sash.engine.columns import changes, one_array
+from sash.engine.order import codes_of, ticks
 from sash.engine.order import key_codes as key_codes
-from sash.engine.order import order_of, row_codes, ticks
 from sash.engine.order import sort_order as sort_order
+from sash.engine.team import Team
 from sash.plan.definition import Query, output_schema
 from sash.plan.plan import BY_DEFAULT, Options, Plan, plan_of
 from sash.plan.reach import reach_of
@@ -31,60 +32,59 @@ def aggregate(
 ) -> pa.Table:
     """The table with one extra column per aggregation, its rows in their order."""
     query.check(table.schema)
-    threads = threads or os.cpu_count() or 1
-    codes = row_codes([one_array(table.column(name)) for name in query.by])
-    times = ticks(one_array(table.column(query.time)), query.time, query.descending)
-    order = order_of(codes, times, threads)
-    inner, needed = by_code(query, table, codes)
-    if order is not None:
-        needed = needed.take(order)
-    answers = run_parts(plan_of(inner, needed.schema, options), needed, threads)
-    if query.every is not None:
-        return with_keys(query, table, inner, answers)
-    if order is not None:
-        back = np.empty(len(order), np.int64)
-        back[order] = np.arange(len(order))
-        answers = answers.take(back)
-    for name in query.outputs:
-        table = table.append_column(name, answers.column(name))
+    with Team(threads or os.cpu_count() or 1) as team:
+        codes = codes_of([one_array(table.column(name)) for name in query.by], team)
+        times = ticks(one_array(table.column(query.time)), query.time, query.descending)
+        order = arranged(codes, times, team)
+        inner, needed = by_code(query, table, codes, order)
+        answers = run_parts(plan_of(inner, needed.schema, options), needed, team)
+        if query.every is not None:
+            return with_keys(query, table, codes, answers)
+        for name in query.outputs:
+            column = answers.column(name)
+            if order is not None:
+                column = order.back(one_array(column))
+            table = table.append_column(name, column)
     return table
 
 
-def by_code(query: Query, table: pa.Table, codes: np.ndarray | None) -> tuple[Query, pa.Table]:
-    """The query with one number as its key, and the columns that it needs.
+def by_code(
+    query: Query, table: pa.Table, codes: Codes | None, order: Arrangement | None
+) -> tuple[Query, pa.Table]:
+    """The query with one number as its key, and the columns that it needs, in order.
 
-    So keys of any type are compared as fast as integers. With `every` the number is that of
-    the key's first row, from which the key's columns are read at the end.
+    So keys of any type are compared as fast as integers.
     """
     inner = replace(query, by=())
     needed = table.select(inner.columns())
+    if order is not None:
+        columns = [order.into(one_array(column)) for column in needed.columns]
+        needed = pa.table(columns, needed.column_names)
     if codes is None:
         return inner, needed
-    if query.every is not None:
-        _, first, codes = np.unique(codes, return_index=True, return_inverse=True)
-        codes = first[codes]
     name = "key"
     while name in table.column_names:
         name += "_"
-    return replace(query, by=(name,)), needed.append_column(name, pa.array(codes))
+    keys = codes.values if order is None else order.codes
+    return replace(query, by=(name,)), needed.append_column(name, pa.array(keys))
 
 
-def with_keys(query: Query, table: pa.Table, inner: Query, answers: pa.Table) -> pa.Table:
-    """The answers of `every`, with the keys' own columns in the place of their first rows."""
-    if not query.by:
+def with_keys(query: Query, table: pa.Table, codes: Codes | None, answers: pa.Table) -> pa.Table:
+    """The answers of `every`, with the keys' own columns in the place of their codes."""
+    if codes is None:
         return answers
-    keys = table.select(list(query.by)).take(answers.column(inner.by[0]))
-    rest = answers.drop_columns(list(inner.by))
+    rows, first = np.arange(table.num_rows), np.zeros(codes.size, np.int64)
+    first[codes.values[::-1]] = rows[::-1]  # of a code's rows, the first is written last
+    found = first[answers.column(0).to_numpy()]
+    keys = table.select(list(query.by)).take(pa.array(found))
+    rest = answers.remove_column(0)
     return pa.table([*keys.columns, *rest.columns], names=[*query.by, *rest.column_names])
 
 
-def run_parts(plan: Plan, table: pa.Table, threads: int) -> pa.Table:
+def run_parts(plan: Plan, table: pa.Table, team: Team) -> pa.Table:
     """A sorted table's answers, a thread for each part of it."""
-    parts = split(plan.query, table, min(threads, 1 + table.num_rows // WORTH_A_THREAD))
-    if len(parts) == 1:
-        return run(plan, table, parts[0])
-    with ThreadPoolExecutor(len(parts)) as pool:
-        return pa.concat_tables(list(pool.map(lambda part: run(plan, table, part), parts)))
+    parts = split(plan.query, table, min(team.threads, 1 + table.num_rows // WORTH_A_THREAD))
+    return pa.concat_tables(team.map(lambda part: run(plan, table, part), parts))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,42 @@
+"""Team: threads that work on rows side by side."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+A = TypeVar("A")
+B = TypeVar("B")
+
+WORTH_A_THREAD = 1 << 16
+"""Rows from which on a further thread is worth its start."""
+
+
+class Team:
+    """So many threads, for what leaves them alone: kernels, NumPy, Arrow."""
+
+    def __init__(self, threads: int) -> None:
+        self.threads = threads
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+
+    def map(self, function: Callable[[A], B], each: Iterable[A]) -> list[B]:
+        """What the function gives for each, in their order."""
+        return list(map(function, each) if self._pool is None else self._pool.map(function, each))
+
+    def parts(self, n: int) -> list[tuple[int, int]]:
+        """Rows 0 to n - 1 in as many parts as there are threads worth their start."""
+        count = max(1, min(self.threads, -(-n // WORTH_A_THREAD)))
+        return list(itertools.pairwise(n * k // count for k in range(count + 1)))
+
+    def over(self, n: int, function: Callable[[int, int], Any]) -> list[Any]:
+        """What the function gives for the rows of each part."""
+        return self.map(lambda part: function(*part), self.parts(n))
+
+    def __enter__(self) -> Team:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
