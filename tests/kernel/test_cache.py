@@ -110,3 +110,29 @@ def test_kernels_of_several_processes_do_not_mix(tmp_path: Path) -> None:
         command = [sys.executable, "-c", TWO, *kinds]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
         assert done.stdout.strip() == "agree", (kinds, done.stderr)
+
+
+THREADS = """
+import sys, warnings
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np
+from sash import Monoid, swag
+warnings.simplefilter("error")
+sys.setswitchinterval(1e-5)
+monoids = [Monoid(f"threads {i}", 0, int, lambda a, b: a + b) for i in range(2)]
+def slide(i):
+    window = swag.TwoStacksLite(monoids[i % 2], compiled=True)
+    return window.slide(np.arange(1, 6), 3).tolist()
+with ThreadPoolExecutor(6) as pool:
+    assert list(pool.map(slide, range(6))) == [[1, 3, 6, 9, 12]] * 6
+"""
+
+
+def test_threads_that_need_kernels_at_the_same_time(tmp_path: Path) -> None:
+    """First they compile, then, in a new process, they load what was compiled."""
+    environment = {**os.environ, "SASH_CACHE_DIR": str(tmp_path)}
+    for _ in range(2):
+        command = [sys.executable, "-c", THREADS]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+    assert len(list(tmp_path.glob("kernels/*"))) == 2

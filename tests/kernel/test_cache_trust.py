@@ -172,14 +172,15 @@ def test_a_forged_entry_does_not_run(tmp_path: Path, slide: Callable[[], list[st
     """Another user puts code where a process of root looks for its kernels."""
     slide()
     (file,) = (tmp_path / "kernels").iterdir()
+    notes = cache._read(file).notes  # type: ignore[union-attr]
     trap = f"cos\nmkdir\n(V{tmp_path / 'trap'}\ntR.".encode()  # a pickle that makes a directory
-    file.write_bytes(cache._as_bytes(Entry({}, trap)))
+    file.write_bytes(cache._as_bytes(Entry(notes, trap)))
     os.chown(file, OTHER, OTHER)
     (said,) = slide()
     assert "belongs to another user" in said
     assert not (tmp_path / "trap").exists()
     os.chown(file, 0, 0)
-    file.write_bytes(cache._as_bytes(Entry({}, trap)))
+    file.write_bytes(cache._as_bytes(Entry(notes, trap)))
     slide()
     assert (tmp_path / "trap").exists(), "the forged entry was no threat, and so no test"
 

@@ -1,4 +1,4 @@
-"""Compiled and plain Python agree; what can not be compiled is said once, by name."""
+"""Compiled and plain Python agree; what cannot be compiled is said once, by name."""
 
 from __future__ import annotations
 

@@ -255,8 +255,8 @@ def test_what_numba_can_not_compile_goes_on_in_plain_python() -> None:
         return bool(eval("old > total"))
 
     window = swag.AMTA(total(), odd)
-    with pytest.warns(RuntimeWarning, match="numba can not compile policy of monoid 'sum'"):
+    with pytest.warns(RuntimeWarning, match="numba cannot compile policy of monoid 'sum'"):
         window.insert_many(np.arange(5))
     assert window.query() == 10
-    with pytest.raises(TypeError, match="numba can not compile policy"):
+    with pytest.raises(TypeError, match="numba cannot compile policy"):
         swag.AMTA(total(), odd, compiled=True).insert_many(np.arange(5))

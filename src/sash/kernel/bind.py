@@ -47,6 +47,10 @@ class Binder:
             cell.cell_contents = self._meaning(original.cell_contents)
         return self._done[function]
 
+    def define(self, word: Any, step: Callable[..., Any]) -> None:
+        """Let a word mean what a step does."""
+        self._done[word] = self(step)
+
     def scope(self, function: Function) -> dict[str, Any]:
         """The globals that `function` uses, with their meanings."""
         used = names_of(function.__code__) & function.__globals__.keys()

@@ -1,6 +1,6 @@
 """Compiled code that calls Python: by the address of a function, given with the memory.
 
-For what is rare and can not be compiled, such as asking a store for what is not here.
+For what is rare and cannot be compiled, such as asking a store for what is not here.
 Only this file and `machine` know how; importing it imports numba.
 """
 

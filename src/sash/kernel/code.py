@@ -1,30 +1,45 @@
 """Machine code as bytes: compile a driver, keep what numba made of it, load it again.
 
 Importing this file imports numba. It is not numba's own file cache: that one looks at a
-function's file and time stamp, and loads whatever lies beside it.
+function's file and time stamp, and loads whatever lies beside it. Nor does loading wait until
+numba knows all that it could compile, which takes longer than the loading.
 """
 
 from __future__ import annotations
 
 import functools
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
+from llvmlite import binding as llvm
 from numba import njit
 from numba.core import serialize
 from numba.core.compiler import CompileResult
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
+from numba.core.runtime import rtsys
 
 from sash.kernel.machine import JIT
-from sash.monoids.fingerprint import fingerprint
 
 
 @functools.cache
-def processor_key() -> str:
-    """A hash of the processor that machine code is made for: its name and its features."""
-    return fingerprint(cpu_target.target_context.codegen().magic_tuple())[:8]
+def processor() -> tuple[str, str, str]:
+    """What machine code is made for: the system, the processor's name and its features."""
+    triple, name, features = cpu_target.target_context.codegen().magic_tuple()
+    return triple, name, features
+
+
+def runs_here(made_for: Sequence[str]) -> bool:
+    """Whether code for that processor runs on this one: the same, or any with its features."""
+    triple, name, features = made_for
+    if tuple(made_for) == processor():
+        return True
+    here = llvm.get_host_cpu_features()
+    wanted = [feature[1:] for feature in features.split(",") if feature.startswith("+")]
+    same_system = triple == processor()[0]
+    return same_system and name == "generic" and all(here.get(feature) for feature in wanted)
 
 
 def compile_driver(
@@ -43,16 +58,62 @@ def compile_driver(
 
 
 def dump(made: Any) -> bytes | None:
-    """What `load` needs to give the same code again; None for code that holds addresses."""
+    """What `load` needs to give the same code again; None for code that holds addresses.
+
+    Of what numba would keep, the code for inlining into other functions and the text of the
+    types are left out: two thirds of the bytes.
+    """
     if made.library.has_dynamic_globals or made.lifted:
         return None
-    return serialize.dumps(made._reduce())
+    library, descriptor, environment, signature, objectmode, lifted, _, init, others = (
+        made._reduce()
+    )
+    name, kind, (machine_code, _) = library
+    kept = (name, kind, (machine_code, _names(made)))
+    return serialize.dumps(
+        (
+            _needed(made.library),
+            (kept, descriptor, environment, signature, objectmode, lifted, "", init, others),
+        )
+    )
 
 
+@global_compiler_lock
 def load(blob: bytes) -> Callable[..., Any]:
     """The compiled driver that `dump` was given."""
+    needed, parts = pickle.loads(blob)
     context = cpu_target.target_context
-    context.refresh()
-    made = CompileResult._rebuild(context, *pickle.loads(blob))
+    rtsys.initialize(context)
+    if any(_is_missing(name) for name in needed):
+        context.refresh()
+    missing = [name for name in needed if _is_missing(name)]
+    if missing:  # LLVM would end the process
+        raise ImportError(f"it needs {', '.join(missing)}")
+    made = CompileResult._rebuild(context, *parts)
+    if not made.library.get_pointer_to_function(made.fndesc.llvm_cpython_wrapper_name):
+        raise ImportError("it has no code under its own name")
     run: Callable[..., Any] = made.entry_point
     return run
+
+
+def _needed(library: Any) -> list[str]:
+    """The functions and variables from elsewhere that the code refers to."""
+    module = library._final_module
+    names = [x.name for xs in (module.functions, module.global_variables) for x in xs
+             if x.is_declaration]  # fmt: skip
+    return [name for name in names if not name.startswith("llvm.")]
+
+
+def _names(made: Any) -> bytes:
+    """A module, as bitcode, that only has the names by which numba finds its way into the code."""
+    variables = made.library._final_module.global_variables
+    environments = [x.name for x in variables if x.name.startswith("_ZN08NumbaEnv")]
+    lines = [f'@"{name}" = global ptr null' for name in environments]
+    lines.append(f'define void @"{made.fndesc.llvm_cpython_wrapper_name}"() {{ ret void }}')
+    bitcode: bytes = llvm.parse_assembly("\n".join(lines)).as_bitcode()
+    return bitcode
+
+
+def _is_missing(name: str) -> bool:
+    known = cpu_target.target_context.codegen()._engine._defined_symbols
+    return llvm.address_of_symbol(name) is None and name not in known

@@ -6,14 +6,12 @@ import inspect
 from typing import Any
 
 import numpy as np
-from numba import njit, types
+from numba import types
 from numba.core.errors import NumbaError
 from numba.np.numpy_support import as_dtype, from_dtype
 
-from sash.kernel.compiled import CannotCompile, Target, rules, user_functions
+from sash.kernel.compiled import CannotCompile, Target
 from sash.kernel.layout import Layout
-from sash.kernel.machine import JIT
-from sash.kernel.words import policy as policy_word
 
 
 def numba_type(layout: Layout) -> Any:
@@ -35,15 +33,12 @@ def cursor_type(cursors: type, layout: Layout) -> Any:
     return types.NamedTuple(kinds, cursors)
 
 
-def user_types(target: Target) -> dict[str, Any]:
-    """Check lift, combine and lower; describe the answer. Raises TypeError, CannotCompile."""
+def user_types(target: Target, functions: dict[str, Any]) -> dict[str, Any]:
+    """Check lift, combine and lower; describe the answer. Raises TypeError, CannotCompile.
+
+    `functions`: those of the monoid and the policy, jitted.
+    """
     monoid, layout = target.monoid, target.layout
-    policy = target.steps.get(policy_word)
-
-    def jit(copy: Any, original: Any) -> Any:
-        return njit(**{**JIT, **rules(copy, original, monoid)})(copy)
-
-    functions = user_functions(monoid, jit, policy)
     vector = layout.length is not None
     state = types.CPointer(from_dtype(layout.dtype)) if vector else numba_type(layout)
     element = from_dtype(layout.dtype) if vector else state
@@ -55,7 +50,7 @@ def user_types(target: Target) -> dict[str, Any]:
         _fits(_returned(functions["lift"], (x,), monoid, "lift"), layout, monoid, "lift")
     combined = _returned(functions["combine"], (element, element), monoid, "combine")
     _fits(combined, Layout(layout.dtype) if vector else layout, monoid, "combine")
-    if policy is not None:
+    if functions["policy"] is not None:
         _says(_returned(functions["policy"], (state, state), monoid, "policy"), monoid)
     given = _returned(functions["lower"], (state,), monoid, "lower")
     return _describe(given, layout, monoid)
@@ -80,7 +75,7 @@ def _cannot(monoid: Any, role: str, reason: str) -> CannotCompile:
     function = getattr(monoid, role, role)
     name = getattr(function, "__qualname__", repr(function))
     return CannotCompile(
-        f"numba can not compile {role} of monoid {monoid.name!r} ({name}): {reason}"
+        f"numba cannot compile {role} of monoid {monoid.name!r} ({name}): {reason}"
     )
 
 

@@ -1,0 +1,246 @@
+"""Build: a kernel from the cache, or compiled from a driver, an algorithm and a monoid.
+
+Words, the algorithm's steps and the user's functions become functions of numba's that only
+compiled code calls, inlined into the driver's loop. Importing this file imports numba.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.np.numpy_support import from_dtype
+
+from sash.kernel import cache, code, machine, source, words
+from sash.kernel.arithmetic import fitting, follows_python
+from sash.kernel.bind import Binder
+from sash.kernel.compiled import Answer, Kernel, Target
+from sash.kernel.layout import Layout
+from sash.kernel.typing import cursor_type, user_types
+from sash.monoids.fingerprint import fingerprint
+from sash.monoids.monoid import Monoid
+
+Jit = Callable[[Any, Any], Any]  # a copy of a function, and the function: the copy, jitted
+
+WORTH_A_WORD = 1.0  # seconds
+log = logging.getLogger("sash")
+
+
+def kernel(driver: Callable[..., Any], target: Target, name: str) -> Kernel:
+    """A kernel that came with Sash, from the user's cache, or compiled while others wait for it."""
+    shipped = f"{driver.__name__}_{name}"
+    own = f"{shipped}_{fingerprint(code.processor())[:8]}"
+    found = _loaded(driver, cache.shipped(shipped)) or _loaded(driver, cache.read(own))
+    if found is None:
+        with cache.locked(own):
+            found = _loaded(driver, cache.read(own)) or _compiled(driver, target, name, own)
+    return found
+
+
+def _loaded(driver: Callable[..., Any], entry: cache.Entry | None) -> Kernel | None:
+    if entry is None:
+        return None
+    try:
+        if not code.runs_here(entry.notes["processor"]):
+            return None
+        return Kernel(code.load(entry.code), _answer(driver, entry.notes))
+    except Exception as problem:  # the file is whole: it was written by what we do not know
+        cache.warn(f"{driver.__name__} cannot be loaded ({problem!r}); compiling instead")
+        return None
+
+
+def _compiled(driver: Callable[..., Any], target: Target, name: str, file: str) -> Kernel:
+    start = time.perf_counter()
+    jit = _jit(target.monoid, name)
+    users = _user_functions(target.monoid, jit, target.steps.get(words.policy))
+    notes = user_types(target, users) if _gives(driver) or target.inputs else {}
+    answer = _answer(driver, notes)
+    scope = _scope(driver, target, answer, users, jit)
+    made = code.compile_driver(driver, scope, name, _signature(driver, target))
+    blob = code.dump(made)
+    if blob is not None:
+        cache.write(file, cache.Entry({**notes, "processor": code.processor()}, blob))
+    _say(target.monoid, time.perf_counter() - start, blob is not None)
+    return Kernel(made.entry_point, answer)
+
+
+def _say(monoid: Monoid, seconds: float, is_kept: bool) -> None:
+    if seconds > WORTH_A_WORD:
+        kept = "and kept for later processes" if is_kept else "for this process"
+        log.warning("sash: %s was compiled in %.1f s, once, %s", monoid.name, seconds, kept)
+
+
+def _gives(driver: Callable[..., Any]) -> bool:
+    return words.give.__name__ in driver.__code__.co_names
+
+
+def _answer(driver: Callable[..., Any], notes: Mapping[str, Any]) -> Answer | None:
+    """What a driver gives, as its notes describe it; None if it gives nothing."""
+    if not _gives(driver):
+        return None
+
+    def layout(described: Any) -> Layout:
+        if isinstance(described, str):
+            return Layout(np.dtype(described))
+        if isinstance(described, dict):
+            return Layout(np.dtype(described["of"]), length=described["length"])
+        return Layout(parts=tuple(layout(part) for part in described))
+
+    names = notes.get("names")
+    return Answer(
+        layout(notes["answer"]), tuple(notes["nullable"]), tuple(names) if names else None
+    )
+
+
+def _jit(monoid: Monoid, name: str) -> Jit:
+    """How the functions of one kernel are jitted.
+
+    Each has the kernel's `name` in its own: machine code from the cache is linked by
+    name, and two kernels from two processes may have a function in common but for that.
+    """
+
+    def jit(copy: Any, original: Any) -> Any:
+        copy.__name__ = copy.__qualname__ = f"{original.__name__}_{name}"
+        inline = not getattr(original, "__outlined__", False)
+        return machine.inner(copy, inline, **_rules(copy, original, monoid))
+
+    return jit
+
+
+def _scope(
+    driver: Any, target: Target, answer: Answer | None, users: dict[str, Any], jit: Jit
+) -> dict[str, Any]:
+    """The globals of a driver: words, steps and the user's functions, jitted."""
+    binder = Binder(_meanings(target, answer, users, jit), follow=_compiles, wrap=jit)
+    for word, step in target.steps.items():
+        if word is not words.policy:
+            binder.define(word, step)
+    return binder.scope(driver)
+
+
+def _rules(copy: Any, original: Any, monoid: Monoid) -> dict[str, Any]:
+    """Options for numba: a user's function follows Python where integers overflow and where
+    a divisor is zero; one of ours only if it says what it raises then (`__overflow__`).
+    """
+    message = getattr(original, "__overflow__", None)
+    if message is None and not (original.__module__ or "").startswith("sash."):
+        message = (
+            f"{{operation}} in {original.__qualname__} of monoid {monoid.name!r} does not fit in "
+            "64 bits; keep floats in the state, or give the monoid dtype=object: plain Python "
+            "has integers of any size"
+        )
+    return {} if message is None else follows_python(copy, message)
+
+
+def _compiles(function: Any) -> bool:
+    """Whether a function is to be compiled too: all but those numba knows by itself."""
+    return not (function.__module__ or "").startswith(("numpy", "numba", "math"))
+
+
+def _meanings(
+    target: Target, answer: Answer | None, users: dict[str, Any], jit: Jit
+) -> dict[Any, Any]:
+    layout, monoid = target.layout, target.monoid
+    fields = {n: t for n, t in inspect.get_annotations(target.store).items() if n != "held"}
+    dtypes = {n: words.dtype_of(t) for n, t in fields.items()}
+    scope: dict[str, Any] = {
+        "np": np, "load": machine.load, "store": machine.store, "pointer": machine.pointer,
+        "known": machine.known, "move_cells": machine.mover(layout.width),
+        "prefetch_cell": machine.prefetcher(layout.width),
+        "int0": np.int64(0), "yes": np.uint8(1), "Store": target.store,
+        "identity": _cast(monoid.identity, layout),
+        **{f"user_{role}": function for role, function in users.items()},
+        **source.constants(layout, "L", "T"), **_casts(layout, monoid.name),
+        **{f"X{c}": dtype.type(0) for c, dtype in enumerate(target.inputs)},
+        **{f"F{i}": d.type(0) for i, d in enumerate(dtypes.values()) if d is not None},
+    }  # fmt: skip
+    text = source.cell_source(layout, target.chunked) + source.attach_source(dtypes)
+    if layout.length is None:
+        text += source.number_source(layout)
+    else:
+        assert layout.dtype is not None
+        scope["element"] = machine.vector_element(
+            users["combine"], layout.dtype.type(0), layout.dtype.itemsize
+        )
+        text += source.vector_source(layout, target.places)
+    if users["policy"] is not None:
+        text += source.policy_source(layout)
+    if target.inputs:
+        text += source.item_source(target.inputs)
+    if answer is not None:
+        scope.update(source.constants(answer.layout, "Z", "Y"))
+        text += source.give_source(answer.layout, answer.nullable)
+    return {**_compile_words(text, scope, jit), words.cycles: machine.cycles}
+
+
+def _casts(layout: Layout, name: str) -> dict[str, Any]:
+    """What makes an integer of a function's result one of the state: it must fit."""
+    message = (
+        "a result does not fit in the state of monoid {!r}, which is {}; give it a wider dtype="
+    )
+    return {
+        f"T{i}": fitting(from_dtype(leaf), message.format(name, leaf))
+        for i, leaf in enumerate(layout.leaves)
+        if leaf.kind in "iu"
+    }
+
+
+def _compile_words(text: str, scope: dict[str, Any], jit: Jit) -> dict[Any, Any]:
+    scope["__name__"] = __name__
+    before = set(scope)
+    exec(compile(text, "<sash.kernel.source>", "exec"), scope)
+    made = [name for name in scope if name not in before and name != "__builtins__"]
+    for name in made:
+        scope[name] = jit(scope[name], scope[name])
+    return {getattr(words, name): scope[name] for name in made if hasattr(words, name)}
+
+
+def _user_functions(monoid: Monoid, jit: Jit, policy: Any) -> dict[str, Any]:
+    """The monoid's own functions, the slide policy, and what they call, jitted."""
+    binder = Binder({}, follow=_compiles, wrap=jit)
+    roles = ("lift", "combine", "lower", "inverse", "fill")
+    functions = {**{role: getattr(monoid, role) for role in roles}, "policy": policy}
+    made = {}
+    for role, function in functions.items():
+        if function is None or hasattr(function, "py_func"):
+            made[role] = function
+        elif inspect.isfunction(function):
+            made[role] = binder(function)
+        elif inspect.isbuiltin(function) or isinstance(function, type):
+            made[role] = binder(_call_of(function, 1 if role in ("lift", "lower") else 2))
+        else:
+            made[role] = function
+    return made
+
+
+def _call_of(builtin: Any, arity: int) -> Any:
+    """A function that calls a built-in such as `max` or `float`, which numba knows."""
+    args = ", ".join("ab"[:arity])
+    scope: dict[str, Any] = {"builtin": builtin}
+    exec(f"def call({args}):\n    return builtin({args})\n", scope)
+    scope["call"].__qualname__ = builtin.__name__
+    return scope["call"]
+
+
+def _cast(value: Any, layout: Layout) -> Any:
+    if layout.parts is not None:
+        return tuple(_cast(v, part) for v, part in zip(value, layout.parts, strict=True))
+    assert layout.dtype is not None
+    return layout.dtype.type(value) if layout.length is None else 0
+
+
+def _signature(driver: Any, target: Target) -> tuple[Any, ...]:
+    fields = len(inspect.get_annotations(target.store)) - 1
+    by_name = {
+        "memory": types.UniTuple(types.int64, 2 * fields + 1),
+        "at": cursor_type(target.cursors, target.layout),
+        "xs": types.UniTuple(types.int64, max(1, len(target.inputs))),
+        "out": types.UniTuple(types.int64, 2),
+        "ahead": types.UniTuple(types.int64, 2),
+    }
+    return tuple(by_name.get(p, types.int64) for p in inspect.signature(driver).parameters)
