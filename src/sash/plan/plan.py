@@ -9,7 +9,7 @@ record, so what it says is what runs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
@@ -136,6 +136,10 @@ class Plan:
         return [state for state in self.states if state.frame == frame.number]
 
 
+NUMBERS = "numbers"
+"""Of a group of aggregations: their states are numbers, which can be parts of each other."""
+
+
 def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> Plan:
     """The plan of a definition over a table of these columns; raises what is wrong with it."""
     query.check(schema)
@@ -153,7 +157,7 @@ def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> P
         groups.setdefault(group, []).append(out)
     states: list[State] = []
     place: dict[str, tuple[int, int]] = {}
-    for (frame, condition, columns, kind, _), outs in groups.items():
+    for (frame, condition, columns, kind, _), outs in _by_server(groups, query, schema):
         asked, members = _distinct([query.aggregations[out] for out in outs])
         try:
             state = _state(len(states), frames[frame], kind, columns, asked, schema, options)
@@ -188,18 +192,38 @@ def _kind(a: Aggregation) -> Kind:
 def _apart(a: Aggregation, schema: pa.Schema) -> Any:
     """What must be alike for aggregations to share a state, beyond frame, columns and kind.
 
-    Monoids over numbers are joined: those that subtract apart from those that do not, which
-    would take more combines together. Others share only with themselves.
+    Monoids over numbers may have one state that answers for several, see `_by_server`.
+    Others share only with themselves.
     """
     typed = typed_monoid(a, schema)
-    if _kind(a) == "combine" and typed is not None and _joinable(typed):
-        return "exact" if typed.inverse is not None else "joined"
+    if _kind(a) == "combine" and typed is not None and _has_parts(typed):
+        return NUMBERS
     if a.monoid is not None and _kind(a) != "distinct":
         return a.monoid.digest
     return (a.how, a.share, a.interpolation, a.place)
 
 
-def _joinable(typed: Monoid) -> bool:
+def _by_server(
+    groups: dict[Any, list[str]], query: Query, schema: pa.Schema
+) -> Iterator[tuple[Any, list[str]]]:
+    """Each group of aggregations that one state answers for, where it is kept for one of them.
+
+    States that answer for nothing of each other's are kept apart: side by side in one loop
+    they take longer than in a loop each, and a loop has to be compiled for every combination.
+    """
+    for group, outs in groups.items():
+        if group[-1] != NUMBERS:
+            yield group, outs
+            continue
+        typed = [typed_monoid(query.aggregations[out], schema) for out in outs]
+        served: dict[int, list[str]] = {}
+        for out, server in zip(outs, share(typed).server, strict=True):
+            served.setdefault(server, []).append(out)
+        for some in served.values():
+            yield group, some
+
+
+def _has_parts(typed: Monoid) -> bool:
     layout = Layout.of(typed.identity, typed.dtype)
     return layout is not None and layout.length is None and typed.recipe is not None
 

@@ -8,6 +8,7 @@ for users' own; the second is the table VIEWS.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -88,11 +89,17 @@ def share(monoids: Sequence[Any]) -> Shared:
     >>> shared.monoid.lower(v)[:3]
     (4, 2, 2.0)
     """
-    asked = [as_monoid(monoid) for monoid in monoids]
+    asked = tuple(as_monoid(monoid) for monoid in monoids)
     if not asked:
         raise ValueError("monoids: give at least one")
+    return _shared(asked)
+
+
+@functools.lru_cache(256)
+def _shared(asked: tuple[Monoid, ...]) -> Shared:
+    """`share`, whose answer is at hand the next time: windows of several lengths ask alike."""
     if len(asked) == 1:
-        return Shared(asked[0], tuple(asked), (0,))
+        return Shared(asked[0], asked, (0,))
     servers = [_server(monoid, i, asked) for i, monoid in enumerate(asked)]
     order = sorted(set(servers))
     kept = tuple(asked[i] for i in order)
@@ -105,7 +112,7 @@ def share(monoids: Sequence[Any]) -> Shared:
         lower=_lower(asked, server if joined else None, views),
         typed=lambda dtype: _typed(asked, dtype),
     )
-    return Shared(known_as(made, shared, {"monoids": tuple(asked)}), kept, server)
+    return Shared(known_as(made, shared, {"monoids": asked}), kept, server)
 
 
 def shared(monoids: Sequence[Any]) -> Monoid:

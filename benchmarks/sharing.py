@@ -1,0 +1,133 @@
+"""Sharing: many aggregations over several windows in one call, beside another version of Sash.
+
+    python -m benchmarks.sharing                       this version, 10 million rows
+    python -m benchmarks.sharing --baseline PATH       and the sources at PATH, taken in turns
+
+`together` is 4 windows x (count, sum, mean, min, max, standard deviation) in one call; the
+others are one aggregation over one window. Each version runs in a process of its own, which is
+asked in turns, so that noise is shared. Figures are seconds, the best of several runs; `x
+baseline` is this version's time as a share of the other's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.measure import report
+
+NAMES = ("count", "sum", "mean", "min", "max", "stddev")
+WINDOWS = ("100 us", "1000 us", "10000 us", "100000 us")
+SINGLE = "1000 us"
+
+
+def rows(n: int, keys: int) -> pa.Table:
+    """Sorted by key and time, a row per microsecond and key on average."""
+    rng = np.random.default_rng(1)
+    key = np.sort(rng.integers(0, keys, n))
+    ticks = rng.integers(0, n // keys, n)
+    order = np.lexsort((ticks, key))
+    moments = ticks[order].astype("datetime64[us]")
+    return pa.table({"k": key, "t": moments, "x": rng.random(n)})
+
+
+def asked(case: str) -> dict[str, Any]:
+    """The aggregations of a case."""
+    from sash import functions as sf
+
+    if case != "together":
+        return {"y": getattr(sf, case)("x").over(SINGLE)}
+    return {
+        f"{name}_{i}": getattr(sf, name)("x").over(window)
+        for name in NAMES
+        for i, window in enumerate(WINDOWS)
+    }
+
+
+def serve(options: argparse.Namespace) -> None:
+    """Answer each line, a case, with the seconds it took."""
+    import sash
+
+    data = rows(options.rows, options.keys)
+    for line in sys.stdin:
+        case = line.strip()
+        start = time.perf_counter()
+        sash.windowed(data, "k", time="t").agg(**asked(case))
+        print(time.perf_counter() - start, flush=True)
+
+
+class Version:
+    """A version of Sash in a process of its own."""
+
+    def __init__(self, sources: Path | None, options: argparse.Namespace) -> None:
+        here = Path(__file__).parent.parent
+        paths = [here] if sources is None else [sources / "src", here]
+        path = os.pathsep.join([*map(str, paths), os.environ.get("PYTHONPATH", "")])
+        command = [sys.executable, "-m", "benchmarks.sharing", "--serve"]
+        command += ["--rows", str(options.rows), "--keys", str(options.keys)]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONPATH": path},
+        )  # fmt: skip
+
+    def seconds(self, case: str) -> float:
+        """How long a case takes."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(case, file=self._process.stdin, flush=True)
+        return float(self._process.stdout.readline())
+
+    def stop(self) -> None:
+        """End the process."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+
+def compare(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Each case in each version."""
+    versions = {"this": Version(None, options)}
+    if options.baseline is not None:
+        versions["baseline"] = Version(options.baseline.resolve(), options)
+    for case in options.cases:
+        best = {name: version.seconds(case) for name, version in versions.items()}  # compiles
+        best = dict.fromkeys(best, float("inf"))
+        for _ in range(options.repeat):
+            for name, version in versions.items():
+                best[name] = min(best[name], version.seconds(case))
+        row: dict[str, Any] = {"case": case, **best}
+        if "baseline" in best:
+            row["x baseline"] = best["this"] / best["baseline"]
+        yield row
+    for version in versions.values():
+        version.stop()
+
+
+def main() -> None:
+    """Print the figures as a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--keys", type=int, default=100)
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--cases", nargs="+", default=["together", *NAMES])
+    parser.add_argument("--baseline", type=Path, help="the sources of another version")
+    parser.add_argument("--out", default="bench-results")
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        serve(options)
+    else:
+        report("sharing", compare(options), options.out)
+
+
+if __name__ == "__main__":
+    main()
