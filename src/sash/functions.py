@@ -45,6 +45,19 @@ from sash.aggregations.kinds import (
     of_ordered,
     total,
 )
+from sash.aggregations.places import (
+    cume_dist,
+    dense_rank,
+    known_only,
+    lag,
+    lead,
+    nth_value,
+    ntile,
+    percent_rank,
+    rank,
+    row_number,
+    window_rank,
+)
 from sash.aggregations.statistics import (
     corr,
     covar_pop,
@@ -85,14 +98,15 @@ from sash.plan.expressions import when as when
 __all__ = [
     "TIME", "any_value", "apply", "approx_count_distinct", "argmax", "argmin", "array_agg",
     "avg", "bool_and", "bool_or", "collect_list", "collect_set", "concat", "corr", "count",
-    "count_distinct", "count_if", "covar_pop", "covar_samp", "decayed_count", "decayed_mean",
-    "decayed_sum", "first", "first_k", "geomean", "histogram", "kurtosis", "last",
-    "last_distinct", "last_k", "listagg", "longest_run", "mad", "max", "max_by", "max_count",
-    "mean", "median", "min", "min_by", "min_count", "mode", "percentile", "percentile_approx",
-    "product", "range", "regr_avgx", "regr_avgy", "regr_count", "regr_intercept", "regr_r2",
-    "regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "sem", "skewness", "std", "stddev",
-    "stddev_pop", "stddev_samp", "string_agg", "sum", "sum_distinct", "top_k", "var_pop",
-    "var_samp", "variance", "weighted_mean",
+    "count_distinct", "count_if", "covar_pop", "covar_samp", "cume_dist", "decayed_count",
+    "decayed_mean", "decayed_sum", "dense_rank", "first", "first_k", "first_value", "geomean",
+    "histogram", "kurtosis", "lag", "last", "last_distinct", "last_k", "last_value", "lead",
+    "listagg", "longest_run", "mad", "max", "max_by", "max_count", "mean", "median", "min",
+    "min_by", "min_count", "mode", "nth_value", "ntile", "percent_rank", "percentile",
+    "percentile_approx", "product", "range", "rank", "regr_avgx", "regr_avgy", "regr_count",
+    "regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "row_number",
+    "sem", "skewness", "std", "stddev", "stddev_pop", "stddev_samp", "string_agg", "sum",
+    "sum_distinct", "top_k", "var_pop", "var_samp", "variance", "weighted_mean", "window_rank",
 ]  # fmt: skip
 
 
@@ -232,17 +246,21 @@ def min_by(argument: str, measure: str) -> Aggregation:
     return argmin(measure, argument)
 
 
-def first(column: str) -> Aggregation:
-    """The oldest row's value, null or not."""
-    return Aggregation("first", (column,), how="first", result=like)
+def first(column: str, ignore_nulls: bool = False) -> Aggregation:
+    """The oldest row's value, null or not; `ignore_nulls`: the oldest that is not null."""
+    found = Aggregation("first", (column,), how="first", result=like)
+    return known_only(found) if ignore_nulls else found
 
 
-def last(column: str) -> Aggregation:
-    """The youngest row's value, null or not."""
-    return Aggregation("last", (column,), how="last", result=like)
+def last(column: str, ignore_nulls: bool = False) -> Aggregation:
+    """The youngest row's value, null or not; `ignore_nulls`: the youngest that is not null."""
+    found = Aggregation("last", (column,), how="last", result=like)
+    return known_only(found) if ignore_nulls else found
 
 
 any_value = first
+first_value = first
+last_value = last
 
 
 def count_distinct(column: str) -> Aggregation:

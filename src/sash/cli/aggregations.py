@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from sash import monoids as m
 from sash.cli.checked import Table
 from sash.cli.errors import known
 from sash.plan.definition import Aggregation
+from sash.plan.expressions import Column, Expression, walk
 from sash.windows import Frame, as_frame
 from sash.windows.duration import Duration
 
@@ -26,12 +28,22 @@ COLUMNS = ("column", "condition", "measure", "argument", "weight", "x", "y")
 PLAIN: dict[str, tuple[type, ...]] = {
     "int": (int,), "float": (int, float), "str": (str,), "bool": (bool,), "str | None": (str,),
     "str | float": (str, int, float), "Sequence[float] | None": (list,),
+    "Any": (int, float, str, bool),
 }  # fmt: skip
 FUNCTIONS = [name for name in sf.__all__ if name not in ("TIME", "apply")]
 KINDS = {"double": pa.float64(), "long": pa.int64(), "string": pa.string(), "boolean": pa.bool_(),
          "doubles": pa.list_(pa.float64()), "longs": pa.list_(pa.int64()),
          "strings": pa.list_(pa.string()), "timestamp": pa.timestamp("us", "UTC")}  # fmt: skip
-FRAMES = ("rows", "rows_between", "range_between", "session", "delta", "until", "lifetime")
+FRAMES = ("rows", "rows_between", "range_between", "groups_between", "session", "delta", "until",
+          "lifetime")  # fmt: skip
+SHAPE: dict[str, Any] = {
+    "exclude": str, "delay": (str, int, float), "center": bool, "most": int, "peers": bool,
+    "min_periods": int, "step": int,
+}  # fmt: skip
+"""What an aggregation may say of its window besides `over`."""
+
+SQL = re.compile(r"[()*/+<>=%'`]|\s-\s")
+"""A column with one of these is an expression; others are names, whatever is in them."""
 
 
 def frames(root: Table) -> dict[str, Frame]:
@@ -40,16 +52,21 @@ def frames(root: Table) -> dict[str, Frame]:
     return {name: frame(table, name, {}) for name in table.data}
 
 
-def aggregations(root: Table, named: Mapping[str, Frame], home: Path) -> dict[str, Aggregation]:
-    """The aggregations by the name of their column."""
+def aggregations(root: Table, named: Mapping[str, Frame], home: Path) -> dict[str, Expression]:
+    """The aggregations, and expressions over them, by the name of their column."""
     table = root.table("aggregations")
     if not table.data:
         table.wrong(None, 'is empty; add n = { function = "count", over = "1 hour" }, say')
     return {out: _aggregation(one, named, home) for out, one in table.tables()}
 
 
-def _aggregation(table: Table, named: Mapping[str, Frame], home: Path) -> Aggregation:
+def _aggregation(table: Table, named: Mapping[str, Frame], home: Path) -> Expression:
+    if "result" in table.data:  # of the columns and the aggregations above it
+        text = table.text("result")
+        table.end()
+        return _sql(table, "result", text)
     name = table.text("function")
+    found: Any
     if ":" in name:
         found = _own(table, name, home)
     elif name in FUNCTIONS:
@@ -58,15 +75,48 @@ def _aggregation(table: Table, named: Mapping[str, Frame], home: Path) -> Aggreg
         table.wrong(
             "function", f"no function {name!r}; {known([*FUNCTIONS, 'module:monoid'], name)}"
         )
+    if isinstance(found, Expression) and not isinstance(found, Aggregation):  # a rank, a lag
+        table.end()
+        return found
+    where = table.text("where", None)
+    if where is not None:
+        found = found.where(_sql(table, "where", where))
     over = frame(table, "over", named)
+    given = {key: table.get(key, kind, None) for key, kind in SHAPE.items()}
+    shape = {key: value for key, value in given.items() if value is not None}
     table.end()
     try:
-        return found.over(over)
+        return found.over(over, **shape)
     except (TypeError, ValueError) as problem:
-        table.wrong("over", str(problem))
+        named_in = [key for key in shape if str(problem).startswith(key)]
+        table.wrong(named_in[0] if named_in else "over", str(problem))
 
 
-def _by_name(table: Table, name: str, function: Callable[..., Aggregation]) -> Aggregation:
+def _sql(table: Table, key: str, text: str) -> Expression:
+    try:
+        return sf.expr(text)
+    except (ValueError, ModuleNotFoundError) as problem:
+        table.wrong(key, str(problem))
+
+
+def read_by(e: Expression, others: Container[str]) -> list[tuple[str, str]]:
+    """The input columns that an output reads, each with the key that names it.
+
+    `others`: the names of other outputs, which are no columns of the input.
+    """
+    if not isinstance(e, Aggregation):
+        parts = list(walk(e))
+        found = [("result", p.name) for p in parts if isinstance(p, Column)]
+        found = [pair for pair in found if pair[1] not in others]
+        inner = [p for p in parts if isinstance(p, Aggregation)]
+        return found + [pair for a in inner for pair in read_by(a, others)]
+    condition = () if e.condition is None else (e.condition,)
+    keys = {"of": e.columns, "where": condition, "over": e.frame.columns if e.frame else ()}
+    columns = [(key, c) for key, names in keys.items() for name in names for c in e.inputs(name)]
+    return [(key, column) for key, column in columns if column != sf.TIME]
+
+
+def _by_name(table: Table, name: str, function: Callable[..., Any]) -> Any:
     parameters = inspect.signature(function).parameters
     wanted = [p for p in parameters.values() if p.name in COLUMNS]
     columns = table.texts("of", ())
@@ -85,8 +135,9 @@ def _by_name(table: Table, name: str, function: Callable[..., Aggregation]) -> A
         kind = PLAIN[str(p.annotation)]
         value = table.get(p.name, kind) if must else table.get(p.name, kind, p.default)
         more[p.name] = value
+    inputs = [_sql(table, "of", c) if SQL.search(c) and name != "count_if" else c for c in columns]
     try:
-        return function(*columns, **more)
+        return function(*inputs, **more)
     except (TypeError, ValueError) as problem:
         table.wrong(next(iter(more), "of"), str(problem))
 
@@ -178,7 +229,7 @@ def _frame(table: Table) -> Frame:
 def _of_kind(table: Table, kind: str) -> Frame:
     if kind == "rows":
         return sash.rows(table.get(kind, int))
-    if kind in ("rows_between", "range_between"):
+    if kind in ("rows_between", "range_between", "groups_between"):
         ends = [None if e == "unbounded" else e for e in table.get(kind, list)]
         if len(ends) != 2:
             table.wrong(kind, f"takes a start and an end, not {ends}")

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 import sash
 from sash.cli.pipeline import Pipeline
 from sash.cli.run_report import micro_batches, plan_section, thinned
+from sash.plan.definition import Aggregation
 from sash.report import Figure, Page, Section, Series, Table, Tile, bars, histogram, lines
 from sash.report.scale import DAY, seconds, short
 
@@ -202,7 +203,7 @@ def agreement(found: Findings, pipeline: Pipeline) -> Section:
             (
                 out,
                 str(a),
-                str(a.frame),
+                str(a.frame) if isinstance(a, Aggregation) else "",
                 "not there" if ours is None else f"{ours:,} differ",
                 f"{found.stream_wrong[out]:,} differ",
             )

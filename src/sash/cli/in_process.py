@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from sash.cli import checks, local_files, sinks
+from sash.cli.aggregations import read_by
 from sash.cli.call import Outcome, answers, asked, planned
 from sash.cli.engine import delimiter
 from sash.cli.errors import EndError
@@ -52,7 +53,7 @@ def source_rows(pipeline: Pipeline) -> tuple[pa.Table, dict[str, str]]:
     check_columns(pipeline, rows.column_names)
     asked_for = {pipeline.time, *pipeline.keys}
     for a in pipeline.aggregations.values():
-        asked_for |= {*a.columns, *(a.frame.columns if a.frame else ())}
+        asked_for |= {name for _, name in read_by(a, pipeline.aggregations)}
     spelled = {name.lower(): name for name in asked_for - set(rows.column_names)}
     names = {spelled[name.lower()]: name for name in rows.column_names if name.lower() in spelled}
     renamed = [spelled.get(name.lower(), name) for name in rows.column_names]

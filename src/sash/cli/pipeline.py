@@ -12,6 +12,9 @@
     [aggregations]
     n_1h = { function = "count", over = "1 hour" }
     who  = { function = "argmax", of = ["amount", "merchant"], over = "7 days" }
+    good = { function = "sum", of = "price * size", where = "status = 'ok'", over = "7 days",
+             exclude = "current row", min_periods = 3 }
+    rate = { result = "good / n_1h" } # of the row's columns and the answers above
     mine = { function = "my_module:my_monoid", of = "amount", over = { rows = 50 } }
 
     [sink]
@@ -26,10 +29,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from sash.cli.aggregations import aggregations, check_length, frames
+from sash.cli.aggregations import aggregations, check_length, frames, read_by
 from sash.cli.checked import Table, read
 from sash.cli.errors import known, short
-from sash.plan.definition import Aggregation
+from sash.plan.expressions import Expression
 from sash.windows.duration import Duration
 
 FILES = ("parquet", "csv", "json")
@@ -94,7 +97,7 @@ class Pipeline:
     keys: tuple[str, ...]
     watermark: str | None
     every: str | None
-    aggregations: dict[str, Aggregation]
+    aggregations: dict[str, Expression]
     spark: dict[str, Setting]
     engine: str  # auto: by what the file needs, and by the size of its source
 
@@ -245,7 +248,5 @@ def check_columns(pipeline: Pipeline, names: list[str]) -> None:
     for out, a in pipeline.aggregations.items():
         if out.lower() in folded and pipeline.every is None:
             asked.wrong(out, "the source has a column of that name already; choose another")
-        for name in a.columns:
-            check(asked.table(out), "of", name)
-        for name in a.frame.columns if a.frame else ():
-            check(asked.table(out), "over", name)
+        for key, name in read_by(a, pipeline.aggregations):
+            check(asked.table(out), key, name)

@@ -16,7 +16,9 @@ from pyarrow import parquet
 import sash
 from sash.cli.call import Outcome
 from sash.cli.pipeline import Pipeline
+from sash.plan.definition import Aggregation
 from sash.plan.explain import Explanation
+from sash.plan.lower import lowered
 from sash.report import Figure, Page, Section, Series, Table, Tile, lines
 from sash.report.page import Text
 from sash.report.scale import seconds
@@ -65,8 +67,9 @@ def rolling(pipeline: Pipeline, answers: pa.Table) -> Section:
         for out in names[:MOST]:
             values = rows[out].cast(pa.float64()).to_numpy(zero_copy_only=False)
             drawn = lines([Series(out, *thinned(clock, values))], x=kind, y_label=out, height=170)
-            over = pipeline.aggregations[out]
-            figures.append(Figure(f"{out}, {label}", drawn, f"{over} over {over.frame}"))
+            asked = pipeline.aggregations[out]
+            over = f" over {asked.frame}" if isinstance(asked, Aggregation) else ""
+            figures.append(Figure(f"{out}, {label}", drawn, f"{asked}{over}"))
     return Section("Answers", figures, "The keys with the most rows.", columns=2)
 
 
@@ -138,7 +141,7 @@ def plan_section(pipeline: Pipeline, plan: Explanation) -> Section:
     """The plan: how far windows reach, what is kept over each, by which algorithm and why."""
     reach: dict[str, float] = {}
     kept: dict[str, list[str]] = {}
-    for out, a in pipeline.aggregations.items():
+    for out, a in lowered(pipeline.aggregations).aggregations.items():
         frame = a.frame
         if isinstance(frame, Range) and isinstance(frame.preceding, Duration):
             reach[str(frame)] = frame.preceding.ns / 1e9

@@ -115,7 +115,7 @@ def ranks(
             size += slide(q, code, base, p, begins[p * n + i], ends[p * n + i], codes_there)
         if asked[i] >= 0:
             answers[2 * i] = below(q, asked[i])
-            answers[2 * i + 1] = below(q, asked[i] + 1) - answers[2 * i]
+            answers[2 * i + 1] = below(q, min(asked[i] + 1, codes_there)) - answers[2 * i]
     return At(size, seen, share)
 
 

@@ -20,6 +20,7 @@ from sash.engine.multiset import Distinct, Percentile
 from sash.engine.pieces import Pieces
 from sash.engine.policies import ByPolicy
 from sash.engine.ranks import Ranks
+from sash.engine.row_ranks import RowRank
 from sash.engine.tape import Tape
 from sash.plan.plan import Plan, State
 
@@ -177,6 +178,7 @@ WORKERS: dict[str, Callable[[Plan, State], Worker]] = {
     "argument": ArgBest,
     "distinct": Distinct,
     "percentile": Percentile,
+    "rank": RowRank,
     "policy": ByPolicy,
 }
 """A worker for each kind of state."""

@@ -120,6 +120,10 @@ class Aggregation(Expression):
         name = _name(given, made)
         return replace(self, condition=name, derived=made)
 
+    def inputs(self, name: str) -> list[str]:
+        """The input columns that one of its columns is made of."""
+        return columns_of(self.derived[name]) if name in self.derived else [name]
+
     @property
     def reads(self) -> tuple[str, ...]:
         """All columns that are read: what is aggregated, the condition, what the frame reads."""
@@ -263,6 +267,8 @@ class Query:
         for out in dict.fromkeys((*self.outputs, *self.aggregations)):
             if out in (schema.names if self.every is None else WINDOW + self.by):
                 raise ValueError(f"{out}: there is a column of that name already; choose another")
+        for out, a in self.aggregations.items():
+            check_types(out.partition(" #")[0], a.derived, schema)
         full = self.with_derived(schema)
         for out, a in self.aggregations.items():
             self._check_one(out, a, full)
@@ -281,6 +287,8 @@ class Query:
                 raise TypeError(f"{out}: {shown(a.condition)} is {kind}, not true or false")
             if isinstance(a.frame, Policy):
                 raise TypeError(f"{out}: a policy looks at all rows: filter them before the call")
+        if a.how == "rank" and self.every is not None:
+            raise ValueError(f"{out}: a window has no row of its own that could have a rank")
         check_unit(f"{out}: a parameter of {a}", a.needs_duration, self.time, schema)
         check_frame(out, a.frame, self.time, schema)
 
@@ -313,7 +321,8 @@ class Query:
         found = dict(answers)
         for out, result in self.results.items():
             unknown = any(name in answers and answers[name] is None for name in columns_of(result))
-            found[out] = None if unknown else types_of({out: result}, pa.schema(fields))[out]
+            kinds = {} if unknown else check_types(out, {out: result}, pa.schema(fields))
+            found[out] = kinds.get(out)
         return {out: found[out] for out in self.outputs}
 
 
@@ -323,6 +332,16 @@ def known(name: str, schema: pa.Schema) -> None:
         near = difflib.get_close_matches(name, schema.names, 1)
         hint = f"; did you mean {near[0]!r}?" if near else ""
         raise KeyError(f"no column {name!r}; there are {', '.join(schema.names)}{hint}")
+
+
+def check_types(
+    out: str, expressions: Mapping[str, Expression], schema: pa.Schema
+) -> dict[str, pa.DataType]:
+    """The types of expressions; errors begin with the output that they are for."""
+    try:
+        return types_of(expressions, schema)
+    except (TypeError, ValueError) as problem:
+        raise type(problem)(f"{out}: {problem}") from problem
 
 
 def check_time(name: str, kind: pa.DataType) -> None:

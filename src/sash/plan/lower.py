@@ -28,7 +28,7 @@ class Lowered(NamedTuple):
 
 
 def lowered(asked: Mapping[str, Expression]) -> Lowered:
-    """The outputs of a call as aggregations and results.
+    """The outputs of a call as aggregations and results; a result may name earlier outputs.
 
     >>> from sash import functions as sf
     >>> ratio = sf.sum("a").over("1 h") / sf.sum("b").over("1 h")
@@ -38,10 +38,14 @@ def lowered(asked: Mapping[str, Expression]) -> Lowered:
     """
     aggregations: dict[str, Aggregation] = {}
     results: dict[str, Expression] = {}
+
+    def results_before(part: Expression) -> Expression | None:
+        return results.get(part.name) if isinstance(part, Column) else None
+
     for out, e in asked.items():
         if not isinstance(e, Expression):
             raise TypeError(f'{out}: expected sf.max("x").over(…) or the like, not {e!r}')
-        plain = replaced(e, _plainer)
+        plain = replaced(replaced(e, results_before), _plainer)
         if isinstance(plain, Aggregation):
             aggregations[out] = plain
         else:

@@ -170,6 +170,7 @@ def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> P
         out: a.result([schema.field(name).type for name in a.columns])
         for out, a in query.aggregations.items()
     }
+    query.output_types(schema, kinds)  # raises what is wrong with results
     outputs = tuple(Output(out, *place[out], kind) for out, kind in kinds.items())
     return Plan(query, schema, tuple(frames.values()), tuple(states), outputs, options)
 
@@ -200,6 +201,8 @@ def _apart(a: Aggregation, schema: pa.Schema) -> Any:
         return NUMBERS
     if a.monoid is not None and _kind(a) != "distinct":
         return a.monoid.digest
+    if a.how == "rank":
+        return a.how
     return (a.how, a.share, a.interpolation, a.place)
 
 
