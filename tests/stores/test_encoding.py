@@ -214,7 +214,7 @@ def test_another_kind_another_format_and_what_is_not_sealed_are_named():
         unseal(newer, b"page")
     with pytest.raises(DamagedState, match="of format 1"):
         unseal(b"SASH" + bytes(100), b"snapshot")
-    with pytest.raises(DamagedState, match="not a page of Sash"):
+    with pytest.raises(DamagedState, match="not a page of format"):
         unseal(bytes(100), b"page")
 
 

@@ -278,5 +278,5 @@ def test_at_most_24_bytes_an_entry(n):
 
 @pytest.mark.parametrize("min_arity", [0, 1, -3, 2.5, "8"])
 def test_min_arity(min_arity):
-    with pytest.raises(ValueError, match="min_arity"):
+    with pytest.raises((ValueError, TypeError), match="min_arity must be"):
         swag.FiBA(words(), min_arity)

@@ -18,8 +18,10 @@ import pytest
 from sash import Monoid, stores, swag
 from sash import monoids as m
 from sash.stores import StoreConflict, StoreError, StoreFull, StoreUnavailable
+from sash.stores.encoding import decode, encode, seal, unseal
 from sash.stores.memory import Memory
-from sash.swag.ledger import HEADER
+from sash.swag.kept import VERSION
+from sash.swag.ledger import HEADER, STAMP
 from tests.stores.conftest import Server, waiting
 from tests.swag.policies import CASES, affine, recalculated
 
@@ -303,10 +305,19 @@ def test_what_is_another_windows_is_refused_by_name() -> None:
     space = store.space(b"here")
     (header,) = space.get_many([HEADER])
     assert header is not None
-    space.put_many([(HEADER, header.replace(b'"kept": 1', b'"kept": 9'))])
-    refused("pages of version 9; this version of Sash reads 1")
-    space.put_many([(HEADER, header.replace(b'"format": 1', b'"format": 7'))])
-    refused("of format 7; this version of Sash reads 1")
+    stamped = bytes(unseal(header, HEADER))
+    state = decode(stamped[STAMP:])
+    newer = stamped[:STAMP] + encode({**state, "kept": VERSION + 1})
+    space.put_many([(HEADER, seal(newer, kind=HEADER))])
+    refused(f"pages of version {VERSION + 1}; this version of Sash reads {VERSION}")
+
+
+def test_state_from_before_there_were_checksums_is_refused() -> None:
+    store = stores.open("memory:")
+    old = bytes(24) + b'{"format": 1, "algorithm": "AMTA"}'
+    store.space(b"here").put_many([(HEADER, old)])
+    with pytest.raises(stores.DamagedRecord, match=r"space b'here'.*another version.*rebuild"):
+        swag.AMTA(m.Sum(), store=store, name="here")
 
 
 def test_a_page_that_is_missing_is_named() -> None:
@@ -320,7 +331,11 @@ def test_a_page_that_is_missing_is_named() -> None:
     assert len(window) == 1000
 
 
-def test_a_partial_that_does_not_pickle_loses_nothing() -> None:
+@pytest.mark.parametrize(
+    ("allow_pickle", "text"),
+    [(True, "not this one"), (False, "type Stubborn .* allow_pickle=True")],
+)
+def test_a_partial_that_does_not_pickle_loses_nothing(allow_pickle: bool, text: str) -> None:
     """The commit is refused; the window here is whole, and the one that was committed too."""
 
     class Stubborn(int):
@@ -329,7 +344,7 @@ def test_a_partial_that_does_not_pickle_loses_nothing() -> None:
 
     store = stores.open("memory:")
     monoid = Monoid("sum", 0, lambda x: x, lambda a, b: a + b, dtype=object)
-    window = swag.AMTA(monoid, store=store, **SMALL)
+    window = swag.AMTA(monoid, store=store, allow_pickle=allow_pickle, **SMALL)
     for i in range(100):
         window.insert(i)
     window.commit()
@@ -338,11 +353,11 @@ def test_a_partial_that_does_not_pickle_loses_nothing() -> None:
         for _ in range(500):
             window.insert(Stubborn(1))
 
-    with pytest.raises(TypeError, match="not this one"):
+    with pytest.raises(TypeError, match=text):
         insert()
     n = len(window)
     assert window.query() == 4950 + n - 100
-    with pytest.raises(TypeError, match="not this one"):
+    with pytest.raises(TypeError, match=text):
         window.commit()
     window.check()
     assert swag.AMTA(monoid, store=store).query() == 4950

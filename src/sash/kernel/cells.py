@@ -203,6 +203,21 @@ class Table:
         return self.array.ctypes.data, -1
 
 
+def fitting(values: Any, layout: Layout | None, count: int) -> Any:
+    """`values`, if they are `count` cells of this layout; ValueError says what they are."""
+    if layout is None:
+        fits = type(values) is list and len(values) == count
+    else:
+        dtype = layout.array_dtype
+        fits = type(values) is np.ndarray and values.dtype == dtype.base
+        fits = fits and values.shape == (count, *dtype.shape)
+    if not fits:
+        kind = type(values).__name__
+        found = f"{values.dtype} of shape {values.shape}" if kind == "ndarray" else kind
+        raise ValueError(f"{count} cells of {layout or 'objects'} are {found}")
+    return values
+
+
 def held_rows(layout: Layout | None, identity: Any, places: int) -> Any:
     """Rows for the places of `hold` and, last, the identity: only vectors need them."""
     if layout is None or layout.length is None:

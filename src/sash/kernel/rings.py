@@ -12,15 +12,13 @@ smaller ring changes no index and no distance between two.
 from __future__ import annotations
 
 import inspect
-import pickle
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from sash.kernel.cells import Table, held_rows
+from sash.kernel.cells import Table, fitting, held_rows
 from sash.kernel.layout import Layout
-from sash.kernel.room import as_bytes, from_bytes
 from sash.kernel.words import dtype_of
 
 LEAST, MOST = 16, 1 << 31
@@ -76,19 +74,23 @@ class Rings:
         """The columns, for a person."""
         return "\n".join(f"{name}: {list(_array(c))}" for name, c in self.columns.items())
 
-    def dump(self, at: Any) -> bytes:
+    def dump(self, at: Any) -> dict[str, Any]:
+        """What is in it, as arrays or lists by name, in as few rows as there can be."""
         least = self._moved(at, power_of_two(self._spare * (at.e - at.f)))
-        return pickle.dumps([as_bytes(_array(c)) for c in least.values()])
+        return {name: _array(column) for name, column in least.items()}
 
-    def load(self, at: Any, blob: bytes) -> None:
-        columns: dict[str, Any] = {}
-        for (name, column), part in zip(self.columns.items(), pickle.loads(blob), strict=True):
+    def load(self, at: Any, columns: dict[str, Any]) -> None:
+        """Take what `dump` gave; ValueError if that does not fit the cursors."""
+        cap = int(fitting(columns["cap"], Layout(np.dtype(np.int64)), 1)[0])
+        if cap != power_of_two(self._spare * (at.e - at.f)):
+            raise ValueError(f"{cap} rows for {at.e - at.f} items")
+        taken = self._new_columns(cap)
+        for name, column in taken.items():
             if isinstance(column, Table):
-                columns[name] = Table(self.layout, 0)
-                columns[name].array = from_bytes(part, self.layout)
+                column.array = fitting(columns[name], self.layout, len(column))
             else:
-                columns[name] = np.frombuffer(part, column.dtype).copy()
-        self._take(columns)
+                taken[name] = fitting(columns[name], Layout(column.dtype), len(column))
+        self._take(taken)
 
     def _take(self, columns: dict[str, Any]) -> None:
         self.columns = columns

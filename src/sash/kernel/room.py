@@ -10,13 +10,12 @@ compiled driver is given instead, and `attach` turns it into the same store.
 from __future__ import annotations
 
 import inspect
-import pickle
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sash.kernel.cells import Chunks, Ring, Table, held_rows
+from sash.kernel.cells import Chunks, Ring, Table, fitting, held_rows
 from sash.kernel.layout import Layout
 from sash.kernel.words import Partials, dtype_of
 
@@ -71,11 +70,13 @@ class Queue:
         held = 0 if self.held is None else self.held.ctypes.data
         return (*self.cells.address, held)
 
-    def dump(self, at: Any) -> bytes:
-        return as_bytes(self._read(at))
+    def dump(self, at: Any) -> dict[str, Any]:
+        """What is in it, as arrays or lists by name."""
+        return {"part": self._read(at)}
 
-    def load(self, at: Any, blob: bytes) -> None:
-        self._fill(at, from_bytes(blob, self.layout))
+    def load(self, at: Any, columns: dict[str, Any]) -> None:
+        """Take what `dump` gave; ValueError if that does not fit the cursors."""
+        self._fill(at, fitting(columns["part"], self.layout, (at.e - at.f) * self._an_item))
 
     def text(self, at: Any) -> str:
         """The cells, for a person."""
@@ -150,28 +151,20 @@ class Arena:
             f"{name}: {list(c.array if isinstance(c, Table) else c)}" for name, c in columns
         )
 
-    def dump(self, at: Any) -> bytes:
-        parts = [as_bytes(c.array if isinstance(c, Table) else c) for c in self.columns.values()]
-        return pickle.dumps((self.rows, parts))
+    def dump(self, at: Any) -> dict[str, Any]:
+        """What is in it, as arrays or lists by name."""
+        return {n: c.array if isinstance(c, Table) else c for n, c in self.columns.items()}
 
-    def load(self, at: Any, blob: bytes) -> None:
-        self.rows, parts = pickle.loads(blob)
-        for (name, column), part in zip(self.columns.items(), parts, strict=True):
+    def load(self, at: Any, columns: dict[str, Any]) -> None:
+        """Take what `dump` gave; ValueError if the columns are not of one length."""
+        self.rows = len(columns["part"]) // self._cells.get("part", 1)
+        for name, column in self.columns.items():
             if isinstance(column, Table):
-                column.array = from_bytes(part, self.layout)
+                column.array = fitting(columns[name], self.layout, self._count(name))
             else:
-                self.columns[name] = np.frombuffer(part, column.dtype).copy()
+                kind = Layout(column.dtype)
+                self.columns[name] = fitting(columns[name], kind, self._count(name))
 
-
-def as_bytes(values: Any) -> bytes:
-    """An array's bytes; a list, pickled."""
-    return values.tobytes() if isinstance(values, np.ndarray) else pickle.dumps(values)
-
-
-def from_bytes(blob: bytes, layout: Layout | None) -> Any:
-    """What `as_bytes` wrote, as an array of partials or a list."""
-    if layout is None:
-        return pickle.loads(blob)
-    if layout.length is None:
-        return np.frombuffer(blob, layout.array_dtype).copy()
-    return np.frombuffer(blob, layout.dtype).reshape(-1, layout.length).copy()
+    def _count(self, name: str) -> int:
+        """How many cells a column has."""
+        return self.rows * self._cells.get(name, 1)

@@ -98,7 +98,10 @@ def unseal(data: Data, kind: bytes) -> memoryview:
     payload = blob[HEADER_SIZE:]
     (checksum,) = _CHECK.unpack_from(blob, _HEAD.size)
     if magic != MAGIC:
-        raise DamagedState(f"not a {what} of Sash: it does not begin with {MAGIC!r}; {REMEDY}")
+        raise DamagedState(
+            f"not a {what} of format {FORMAT}: it was written by another version of Sash, or is "
+            f"damaged; {REMEDY}"
+        )
     if version != FORMAT:
         raise DamagedState(
             f"a {what} of format {version}; this version of Sash reads format {FORMAT}: read it "

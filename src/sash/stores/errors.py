@@ -41,5 +41,9 @@ class PickledState(ValueError):
     """State with pickled objects in it, where pickles are not allowed: they can run any code."""
 
 
+class PickledRecord(StoreError, PickledState):
+    """A record of a store has pickled objects in it, where pickles are not allowed."""
+
+
 class DamagedRecord(StoreError, DamagedState):
     """A record of a store is not what was written there."""

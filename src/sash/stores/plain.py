@@ -35,8 +35,8 @@ def write(value: Any, out: list[Any], allow_pickle: bool) -> None:
         _write_bytes(b"P", pickle.dumps(value), out)
     else:
         raise TypeError(
-            f"an object of type {type(value).__name__} is not plain data: it would have to be "
-            "pickled, which is not allowed here"
+            f"an object of type {type(value).__name__} is not plain data, so it would have to be "
+            "pickled: allow_pickle=True does that"
         )
 
 

@@ -18,6 +18,7 @@ Legend  f..e is the window, a forest. f..m is the oldest tree, its root at level
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from sash.kernel.rings import Levels
@@ -230,6 +231,12 @@ def search(q: Any, at: At) -> int:
     return p - f
 
 
+def stacked(at: At) -> list[int]:
+    """The first item of each entry of the stack."""
+    starts = ((at.f >> k) + 1 << k for k in range(at.h, -1, -1) if not at.f >> k & 1)
+    return [first for first in starts if first < at.m]
+
+
 class AMTA(MTA):
     """In-order window, amortized constant time; bulk evictions and slide policies in O(log n).
 
@@ -256,24 +263,34 @@ class AMTA(MTA):
         return Levels(Store, self._layout, self._monoid.identity, self._places, extent)
 
     def _check(self) -> None:
+        self._check_cursors()
         at = self._at
-        self._require(self._room.cap >= len(self), "there is room")
         if len(self) == 0:
             return
-        highest = max(level for level in range(64) if at.f >> level < end(at.e, level))
-        self._require(at.h == highest, f"the root is at level {highest}")
-        self._require(at.m == end(at.e, highest) << highest, "f..m is the oldest tree")
         for level in range(1, at.h + 1):
             for j in range(*extent(at, level)):
                 self._require(self._is(level, j), f"node {j} of level {level} is its children")
         self._require(agree(at.front, self._fold(at.f, at.m)), "front is f..m combined")
         self._require(agree(at.back, self._fold(at.m, at.e)), "back is m..e combined")
-        levels = [k for k in range(at.h, -1, -1) if not at.f >> k & 1]
-        starts = [(at.f >> k) + 1 << k for k in levels if (at.f >> k) + 1 << k < at.m]
-        self._require(len(starts) == at.s, f"the stack has {len(starts)} entries")
-        for s, first in enumerate(starts):
+        for s, first in enumerate(stacked(at)):
             top = self._q.stack[s]
             self._require(agree(top, self._fold(first, at.m)), f"entry {s} is {first}..m combined")
+
+    def _broken(self) -> Iterator[str]:
+        at = self._at
+        if self._room.cap < len(self):
+            yield "there is room"
+        if len(self) == 0:
+            if (at.h, at.m, at.s) != (0, at.e, 0):
+                yield "an empty window has no tree and no stack"
+            return
+        highest = max(level for level in range(64) if at.f >> level < end(at.e, level))
+        if at.h != highest:
+            yield f"the root is at level {highest}"
+        elif at.m != end(at.e, highest) << highest:
+            yield "f..m is the oldest tree"
+        elif at.s != len(stacked(at)):
+            yield f"the stack has {len(stacked(at))} entries"
 
     def _is(self, level: int, j: int) -> bool:
         at_node = self._plain(node)

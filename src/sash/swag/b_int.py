@@ -13,6 +13,7 @@ Legend  f..e is the window. Base interval i of level l is the items i 2^l to (i 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from sash.kernel.words import FIRST_FREE, Partial, Partials, combine, get, hold, one, put
@@ -128,8 +129,8 @@ class BInt(InOrder):
     steps = (start, insert, evict, query, size)
 
     def check(self) -> None:
+        self._check_cursors()
         f, e, capacity = self._at
-        self._require(0 <= f <= e <= f + capacity, "0 <= f <= e <= f + capacity")
         self._require(capacity == LEAST or 4 * len(self) >= capacity, "a quarter is filled")
         part, level, ring = self._q.part, 1, capacity >> 1
         while ring:
@@ -139,6 +140,12 @@ class BInt(InOrder):
                 what = f"base interval {i} of level {level} is its halves combined"
                 self._require(agree(part[cell(ring, i)], both), what)
             level, ring = level + 1, ring >> 1
+
+    def _broken(self) -> Iterator[str]:
+        if not self._room.holds(self._at.capacity):
+            yield "the capacity is a power of two, and there are cells for it"
+        if len(self) > self._at.capacity:
+            yield "e <= f + capacity"
 
     def _new_room(self) -> Heap:
         self._places = FIRST_FREE + 2

@@ -11,6 +11,7 @@ Legend  f..e is the window; l, r, a, b are the paper's cursors, f <= l <= r <= a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from sash.kernel.words import Partial, combine, get, one, put
@@ -96,16 +97,20 @@ class DABA(InOrder):
     steps = (start, insert, evict, query, size)
 
     def check(self) -> None:
+        self._check_cursors()
         f, l, r, a, b, e = self._at
-        self._require(f <= l <= r <= a <= b <= e, "f <= l <= r <= a <= b <= e")
-        sizes = (r - l) + (a - r) + (b - a) + 1 == (b - f) - (e - b) and r - l == a - r
-        self._require(f == b == e or sizes, "the size invariants")
         for lo, hi, end in ((f, l, b), (l, r, r), (a, b, b)):
             for i in range(lo, hi):
                 self._require_agg(i, range(i, end))
         for lo, hi in ((r, a), (b, e)):
             for i in range(lo, hi):
                 self._require_agg(i, range(lo, i + 1))
+
+    def _broken(self) -> Iterator[str]:
+        f, l, r, a, b, e = self._at
+        sizes = (r - l) + (a - r) + (b - a) + 1 == (b - f) - (e - b) and r - l == a - r
+        if not (f == b == e or sizes):
+            yield "|l..r| + |r..a| + |a..b| + 1 = |f..b| - |b..e| and |l..r| = |r..a|"
 
     def _require_agg(self, i: int, elements: range) -> None:
         total = self._monoid.identity

@@ -11,6 +11,7 @@ Legend  f..e is the window; l, r, a, b are the paper's cursors, f <= l <= r <= a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from sash.kernel.words import FIRST_FREE, Partial, combine, get, hold, one, put
@@ -91,13 +92,16 @@ class DABALite(InOrder):
     steps = (start, insert, evict, query, size)
 
     def check(self) -> None:
-        f, l, r, a, b, e, mid, back = self._at
-        self._require(f <= l <= r <= a <= b <= e, "f <= l <= r <= a <= b <= e")
-        empty = f == b == e
-        sizes = (r - l) + (a - r) + (b - a) + 1 == (b - f) - (e - b) and r - l == a - r
-        self._require(empty or sizes, "the size invariants")
+        self._check_cursors()
+        _, l, r, a, b, e, mid, back = self._at
         self._require(agree(back, fold(self, range(b, e))), "back is b..e combined")
         if l != r:
             tail = self._q.part[a] if a != b else self._monoid.identity
             middle = self._monoid.combine(fold(self, range(r, a)), tail)
             self._require(agree(mid, middle), "mid is r..b combined")
+
+    def _broken(self) -> Iterator[str]:
+        f, l, r, a, b, e, *_ = self._at
+        sizes = (r - l) + (a - r) + (b - a) + 1 == (b - f) - (e - b) and r - l == a - r
+        if not (f == b == e or sizes):
+            yield "|l..r| + |r..a| + |a..b| + 1 = |f..b| - |b..e| and |l..r| = |r..a|"

@@ -13,7 +13,7 @@ Legend  f..e is the window; part[i] is the paper's Partials[i] and ahead[i] its
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,6 +40,7 @@ from sash.kernel.words import (
     put,
 )
 from sash.monoids.monoid import Monoid
+from sash.monoids.recipe import whole
 from sash.swag.window import InOrder, addresses, as_array, rows
 
 
@@ -175,9 +176,7 @@ class FlatFIT(InOrder):
     def __init__(
         self, monoid: Any, size: int | None = None, *, compiled: bool | None = None
     ) -> None:
-        if size is not None and size < 1:
-            raise ValueError(f"size must be at least 1, not {size}")
-        self.size = size
+        self.size = None if size is None else whole("FlatFIT", "size", size, 1)
         super().__init__(monoid, compiled=compiled)
 
     def _adopt(self, monoid: Monoid, inputs: Any) -> None:
@@ -276,20 +275,26 @@ class FlatFIT(InOrder):
     def _make_room_to_slide(self, n: int, most: int) -> None:
         self._room.reserve_ring(self._at, max(most, len(self)))
 
-    def _state(self) -> tuple[dict[str, Any], bytes]:
-        header, payload = super()._state()
-        return {**header, "size": self.size}, payload
+    def _state(self) -> dict[str, Any]:
+        return {**super()._state(), "size": self.size}
 
-    def _set_state(self, header: dict[str, Any], payload: bytes) -> None:
-        self.size = header["size"]
-        super()._set_state(header, payload)
+    def _set_state(self, state: dict[str, Any]) -> None:
+        self.size = None if state["size"] is None else whole("FlatFIT", "size", state["size"], 1)
+        super()._set_state(state)
 
     def check(self) -> None:
+        self._check_cursors()
+
+    def _broken(self) -> Iterator[str]:
         f, e = self._at
-        ahead, mask = self._q.ahead, self._room.cap - 1
-        self._require(0 <= e - f <= self._room.cap, "the window fits its ring")
-        for i in range(f, e):
-            self._require(i < i + ahead[i & mask] <= e, f"{i} points ahead, at most to {e}")
+        if e - f > self._room.cap:
+            yield "the window fits its ring"
+            return
+        places = np.arange(f, e)
+        ends = places + self._room.columns["ahead"][places & (self._room.cap - 1)]
+        wrong = places[(ends <= places) | (ends > e)]
+        if len(wrong):
+            yield f"{wrong[0]} points ahead, at most to {e}"
 
 
 def last(xs: Any, k: int) -> Any:

@@ -74,6 +74,10 @@ class Heap(Arena):
         if rows > self.rows:
             self.enlarge(rows)
 
+    def holds(self, capacity: int) -> bool:
+        """Whether there are cells for a tree of this capacity, a power of two."""
+        return 0 < capacity <= self.rows and capacity & (capacity - 1) == 0
+
     def set_work(self, leaves: np.ndarray) -> int:
         """Let W hold these leaves, which are sorted; how many pairs it has now."""
         lo = leaves[np.diff(leaves, prepend=-1) != 1]
@@ -83,6 +87,17 @@ class Heap(Arena):
             self.columns["work"] = np.zeros(pairs.size, np.int64)
         self.columns["work"][: pairs.size] = pairs.ravel()
         return len(pairs)
+
+    def dump(self, at: Any) -> dict[str, Any]:
+        """What is in it, by name, without the work list, which is empty between steps."""
+        return {name: c for name, c in super().dump(at).items() if name != "work"}
+
+    def load(self, at: Any, columns: dict[str, Any]) -> None:
+        """Take what `dump` gave."""
+        super().load(at, {**{name: self.columns[name] for name in self._lists}, **columns})
+
+    def _count(self, name: str) -> int:
+        return len(self.columns[name]) if name in self._lists else super()._count(name)
 
     def _cut(self, rows: int) -> None:
         self.rows = rows

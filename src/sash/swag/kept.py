@@ -8,23 +8,24 @@ that (decision 9); a tail and a head have four pages, and a batch is done in pie
 
 from __future__ import annotations
 
-import contextlib
-import json
-import struct
 from typing import TYPE_CHECKING, Any
 
 from sash import stores
+from sash.kernel.cells import fitting
+from sash.kernel.cursors import MOST, plain
 from sash.kernel.layout import Layout
 from sash.kernel.paged import Paged
 from sash.kernel.rings import power_of_two
+from sash.kernel.segments import LEVELS
 from sash.monoids.monoid import Monoid
+from sash.stores.encoding import decode, encode
 from sash.swag import snapshot
-from sash.swag.ledger import Flight, Ledger, decode
+from sash.swag.ledger import Flight, Ledger, unpacked
 
 if TYPE_CHECKING:
     from sash.swag.mta import MTA
 
-VERSION = 1  # of pages and tails
+VERSION = 2  # of pages and tails
 OBJECTS_A_PAGE = 128
 PAGE_BYTES = 1 << 17
 MANY_MISSES = 256
@@ -42,6 +43,7 @@ class Kept:
         buffer: int | None,
         cache: int | None,
         autocommit: bool,
+        allow_pickle: bool,
     ) -> None:
         self._window = window
         self.opened_here = isinstance(store, str)
@@ -50,10 +52,10 @@ class Kept:
             raise TypeError(f"store must be a store or the spec of one, not {store!r}")
         self._asked = self._sizes = page, buffer, cache
         for what, size in (("page", page), ("buffer", buffer), ("cache", cache)):
-            if size is not None and (size < 16 or size & (size - 1)):
-                raise ValueError(f"{what} must be a power of two, 16 at least, not {size}")
+            if size is not None:
+                check_size(what, size)
         text = name.encode() if isinstance(name, str) else name
-        self.ledger = Ledger(self.store, text, autocommit)
+        self.ledger = Ledger(self.store, text, autocommit, allow_pickle)
         self.ledger.state = self._state
         self.base = 0  # the offset of item 0
         self.piece = self.most = 1
@@ -106,14 +108,13 @@ class Kept:
 
     def _state(self, at: Any) -> tuple[bytes, list[Any]]:
         window = self._window
-        inputs = None if window._inputs is None else [d.str for d in window._inputs]
         state = {
-            "format": snapshot.FORMAT, "algorithm": type(window).__name__,
-            "monoid": described(window.monoid), "kept": VERSION, "policy": window._policy_digest,
-            "inputs": inputs, "page": window._room.page, "base": self.base, "at": snapshot.pack(at),
-            "others": snapshot.pack(window._room.save().items()),
+            "algorithm": type(window).__name__, "monoid": described(window.monoid), "kept": VERSION, "policy": window._policy_digest,
+            "inputs": snapshot.inputs_of(window._inputs), "page": window._room.page,
+            "base": self.base, "at": plain(at), "others": window._room.save(),
         }  # fmt: skip
-        return json.dumps(state).encode(), window._room.tails(at)
+        body = encode(state, allow_pickle=self.ledger.allow_pickle)
+        return body, window._room.tails(at)
 
     def open(self) -> None:
         """Take the window that was last committed, if there is one."""
@@ -130,27 +131,52 @@ class Kept:
             if ledger.known is not None:  # pages were written, and never a commit
                 ledger.wipe()
             return
+        with ledger.naming("the header"):
+            state = decode(ledger.body, allow_pickle=ledger.allow_pickle)
+            self._check_same(state)
+            check_size("page", state["page"])
+            self._sizes = state["page"], *self._sizes[1:]
+            window._take(state, anew=state["page"] != window._room.page)
+            others = {n: fitting(v, window._layout, LEVELS) for n, v in state["others"].items()}
+            if others.keys() != window._room.save().keys():
+                raise ValueError(f"columns {list(others)}")
+            self.base = int(state["base"])
+        with ledger.naming("the tails"):
+            window._room.set_tails(window._at, self._tails())
+        ledger.opened()
+        ledger.tails = []
+        window._room.undo(others)
+        window._room.reach(window._at, 1)
+        window._mend()
+
+    def _check_same(self, state: dict[str, Any]) -> None:
+        """SnapshotError if what is stored is a window of another kind."""
+        window = self._window
         try:
-            state = read(ledger.body, window.monoid)
+            if state["monoid"] != described(window.monoid):
+                snapshot.compare(state["monoid"], window.monoid)
             if state["algorithm"] != type(window).__name__:
                 raise snapshot.SnapshotError(f"a window of algorithm {state['algorithm']}")
-            if state.get("kept") != VERSION:
+            if state["kept"] != VERSION:
                 raise snapshot.SnapshotError(
-                    f"pages of version {state.get('kept')}; this version of Sash reads {VERSION}"
+                    f"pages of version {state['kept']}; this version of Sash reads {VERSION}"
                 )
             window._check_policy(state["policy"])
         except snapshot.SnapshotError as problem:
-            raise snapshot.SnapshotError(f"{ledger.name}: {problem}") from problem
-        self._sizes = state["page"], *self._sizes[1:]
-        window._take(state, anew=state["page"] != window._room.page)
-        ledger.opened()
-        tails = [(young, decode(blob, window._layout)) for young, blob in ledger.tails]
-        window._room.set_tails(window._at, tails)
-        window._room.undo(dict(snapshot.unpack(state["others"])))
-        ledger.tails = []
-        self.base = state["base"]
-        window._room.reach(window._at, 1)
-        window._mend()
+            raise snapshot.SnapshotError(f"{self.ledger.name}: {problem}") from problem
+
+    def _tails(self) -> list[tuple[int, Any]]:
+        """The tails as nodes; ValueError if they cannot be those of the cursors."""
+        window, tails = self._window, self.ledger.tails
+        if len(tails) % window._room.bits or len(tails) > LEVELS:
+            raise ValueError(f"{len(tails)} levels")
+        found = []
+        for level, (young, data) in enumerate(tails):
+            if type(young) is not int or not 0 <= young < MOST:
+                raise ValueError(f"level {level} from node {young!r} on")
+            count = max(0, type(window).final(window._at, level) - young)
+            found.append((young, unpacked(data, window._layout, count)))
+        return found
 
     def close(self) -> None:
         self.ledger.prepare()
@@ -171,14 +197,10 @@ def described(monoid: Monoid) -> dict[str, Any]:
     return known[1]
 
 
-def read(body: bytes, monoid: Monoid) -> dict[str, Any]:
-    """A header, if it is of this monoid and of this format; SnapshotError says what it is of."""
-    with contextlib.suppress(ValueError, AttributeError):
-        state: dict[str, Any] = json.loads(body)
-        if state.get("format") == snapshot.FORMAT and state.get("monoid") == described(monoid):
-            return state
-    text = snapshot.MAGIC + struct.pack("<I", len(body)) + body
-    return snapshot.read(text, monoid)[0]
+def check_size(what: str, size: Any) -> None:
+    """ValueError unless it is a power of two that a page may have."""
+    if type(size) is not int or size < 16 or size & (size - 1):
+        raise ValueError(f"{what} must be a power of two, 16 at least, not {size!r}")
 
 
 def nodes_a_page(layout: Layout | None) -> int:

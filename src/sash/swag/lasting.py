@@ -10,16 +10,14 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-import numpy as np
-
 from sash.kernel import paged, segments, words
 from sash.kernel.bind import bind_plain
 from sash.kernel.compiled import Kernel
-from sash.kernel.cursors import entered
+from sash.kernel.cursors import checked, entered
 from sash.monoids.monoid import Monoid
 from sash.stores import StoreError
+from sash.swag import snapshot
 from sash.swag.kept import Kept
-from sash.swag.snapshot import unpack
 from sash.swag.window import InOrder
 
 LARGE_PAGE = 10  # levels; below it plain Python is as good, unless kernels are there
@@ -164,11 +162,13 @@ class Lasting(InOrder):
     def _mend(self) -> None:
         """Set nodes anew that steps change in place, in a window that was just opened."""
 
-    def _take(self, header: dict[str, Any], anew: bool) -> None:
+    def _take(self, state: dict[str, Any], anew: bool) -> None:
         """Cursors, and the types of the inputs, as a header has them; `anew`: in a new room."""
-        if header["inputs"] is not None:
-            kinds = tuple(np.dtype(d) for d in header["inputs"])
+        kinds = snapshot.kinds_of(state["inputs"])
+        if kinds is not None:
             self._adopt(self.monoid.of(kinds[0] if len(kinds) == 1 else kinds), kinds)
         elif anew:
             self._room = self._new_room()
-        self._at = self.cursors(*unpack(header["at"]))
+        self._at = checked(self.cursors, state["at"], self._layout)
+        for invariant in self._broken():
+            raise ValueError(f"not so: {invariant}")

@@ -1,9 +1,13 @@
 """The ledger of a window over a store: what is there, and what is on its way there.
 
-    header   a number and an owner, both new with each commit; then, as JSON, what the window
-             is, its cursors and its offset as last committed
+    header   a number and an owner, both new with each commit; then, as plain data, what the
+             window is, its cursors and its offset as last committed
     tails    of each level the nodes that are in no page yet, as last committed
     pages    under ``numbers(level, page)``
+
+Each record is sealed (`sash.stores.encoding`): a damaged one is a `DamagedRecord`. Nodes that
+are numbers are arrays of them, others are plain data; what is neither is pickled only where
+the window allows it.
 
 A commit has the pages that were written since, tails, header, and the ranges of pages that
 were evicted: all or nothing. Pages also go ahead of a commit, with a header that differs in
@@ -20,9 +24,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pickle
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,14 +33,28 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from sash.kernel.cells import fitting
 from sash.kernel.layout import Layout
 from sash.kernel.segments import LEVELS, Place
-from sash.stores import Space, Store, StoreConflict, StoreError, numbers
+from sash.stores import (
+    DamagedRecord,
+    DamagedState,
+    PickledRecord,
+    PickledState,
+    Space,
+    Store,
+    StoreConflict,
+    StoreError,
+    numbers,
+)
 from sash.stores.contract import Range
+from sash.stores.encoding import REMEDY, decode, encode, seal, unseal
+from sash.swag.snapshot import SnapshotError
 
-HEADER, TAILS = b"header", b"tails"
+HEADER, TAILS, PAGE = b"header", b"tails", b"page"  # keys, and kinds of records
 SHARE = 8  # a commit's tails are written once for so many times as many bytes of pages
 _STAMP = struct.Struct(">Q16s")
+STAMP = _STAMP.size
 
 _threads: WeakKeyDictionary[Store, ThreadPoolExecutor] = WeakKeyDictionary()
 
@@ -65,8 +82,10 @@ class Commit:
         """Copy pages that may be parts of a tail, before it goes on."""
         self.pages = {place: values.copy() for place, values in self.pages.items()}
 
-    def puts(self) -> list[tuple[bytes, Any]]:
-        records = [(numbers(*place), encode(values)) for place, values in self.pages.items()]
+    def puts(self, allow_pickle: bool) -> list[tuple[bytes, Any]]:
+        """The records, sealed."""
+        pages = self.pages.items()
+        records = [(numbers(*place), page_of(nodes, allow_pickle)) for place, nodes in pages]
         if self.tails is not None:
             records.append((TAILS, self.tails))
         return [*records, (HEADER, self.header)] if self.header else records
@@ -116,7 +135,7 @@ class Flight:
         puts, deletes, expect = [], [], {}
         for ledger, commit in self.parts:
             space = ledger.space
-            puts += [(space.key(k), v) for k, v in commit.puts()]
+            puts += [(space.key(k), v) for k, v in commit.puts(ledger.allow_pickle)]
             deletes += [(space.key(a), space.end if b is None else space.key(b))
                         for a, b in commit.deletes]  # fmt: skip
             expect[space.key(HEADER)] = ledger.known
@@ -132,9 +151,11 @@ class Flight:
 class Ledger:
     """One window's part of a store. `pages_read` and `trips` count what was read."""
 
-    def __init__(self, store: Store, name: bytes, autocommit: bool) -> None:
+    def __init__(
+        self, store: Store, name: bytes, autocommit: bool, allow_pickle: bool = False
+    ) -> None:
         self.space = store.space(name)
-        self.autocommit = autocommit
+        self.autocommit, self.allow_pickle = autocommit, allow_pickle
         self.layout: Layout | None = None
         self.bits = 0  # a page has 1 << bits nodes
         self.state: Callable[[Any], tuple[bytes, list[Any]]]  # of the window, at a time
@@ -145,17 +166,36 @@ class Ledger:
         self._ahead = self._size = 0  # bytes of pages ahead of a commit, and of its tails
         self._stale: list[Range] = []
         self.body = b""
-        self.tails: list[tuple[int, bytes]] = []
+        self.tails: list[tuple[int, Any]] = []
         found, tails = self.space.get_many([HEADER, TAILS])
         self.known = found
         if found is not None:
-            (self._number, _), self.body = _STAMP.unpack_from(found), found[_STAMP.size :]
-            self.tails = [] if tails is None else pickle.loads(tails)
+            with self.naming("the header"):
+                header = unseal(found, HEADER)
+                (self._number, _), self.body = _STAMP.unpack_from(header), bytes(header[STAMP:])
+        if tails is not None:
+            with self.naming("the tails"):
+                self.tails = decode(unseal(tails, TAILS), allow_pickle=allow_pickle)
 
     @property
     def name(self) -> str:
         """The store and the window in it, for a person."""
         return self.space.name
+
+    @contextlib.contextmanager
+    def naming(self, what: str) -> Iterator[None]:
+        """Errors of what was read, with the store's name and what it is."""
+        try:
+            yield
+        except PickledState as problem:
+            raise PickledRecord(self.name, f"{what} of the window: {problem}") from problem
+        except DamagedState as problem:
+            raise DamagedRecord(self.name, f"{what} of the window: {problem}") from problem
+        except (ValueError, TypeError, LookupError, struct.error) as problem:
+            if isinstance(problem, StoreError | SnapshotError):
+                raise
+            text = f"{what} of the window cannot be read: {problem!r}; {REMEDY}"
+            raise DamagedRecord(self.name, text) from problem
 
     def opened(self) -> None:
         """Pages past the tails were written ahead of a commit that never came: they go."""
@@ -183,7 +223,8 @@ class Ledger:
                     raise StoreError(
                         self.name, f"page {place[1]} of level {place[0]} of the window is not there"
                     )
-                found[place] = decode(blob, self.layout)
+                with self.naming(f"page {place[1]} of level {place[0]}"):
+                    found[place] = nodes_of(blob, self.layout, 1 << self.bits, self.allow_pickle)
         return [found[place] for place in wanted]
 
     def prepare(self) -> None:
@@ -203,8 +244,9 @@ class Ledger:
         """A commit of the window as it is; `found` are pages that just left the tails."""
         try:
             state, tails = self.state(at)
-            blob = pickle.dumps([(young, bytes(encode(run))) for young, run in tails])
-        except BaseException:  # a partial that does not pickle: the pages are kept
+            runs = [(young, packed(run)) for young, run in tails]
+            blob = seal(encode(runs, allow_pickle=self.allow_pickle), kind=TAILS)
+        except BaseException:  # a partial that is not plain, or does not pickle: pages are kept
             Flight([(self, self.stamped(Commit(b"", pages=found)))]).own()
             raise
         self.body = state
@@ -226,7 +268,7 @@ class Ledger:
     def stamped(self, commit: Commit) -> Commit:
         """With a header of its own; what is stale goes with the first."""
         self._number += 1
-        commit.header = _STAMP.pack(self._number, self._owner) + self.body
+        commit.header = seal(_STAMP.pack(self._number, self._owner) + self.body, kind=HEADER)
         commit.deletes, self._stale = self._stale + commit.deletes, []
         return commit
 
@@ -236,17 +278,29 @@ class Ledger:
         return next((c.pages.get(place) for ledger, c in self.flight.parts if ledger is self), None)
 
 
-def encode(values: Any) -> bytes | memoryview:
-    """A run of nodes as bytes: an array's own, not copied, or objects pickled."""
-    if isinstance(values, np.ndarray):
-        return values.view(np.uint8).reshape(-1).data if len(values) else b""
-    return pickle.dumps(values)
+def packed(nodes: Any) -> Any:
+    """A run of nodes as plain data: an array's bytes, not copied, or a list as it is."""
+    if isinstance(nodes, np.ndarray):
+        return bytes(nodes.view(np.uint8).reshape(-1).data) if len(nodes) else b""
+    return nodes
 
 
-def decode(blob: bytes, layout: Layout | None) -> Any:
-    """What `encode` gave; an array is not copied."""
+def unpacked(data: Any, layout: Layout | None, count: int) -> Any:
+    """What `packed` gave, `count` nodes of this layout, not copied; ValueError if it is not."""
     if layout is None:
-        return pickle.loads(blob)
-    if layout.length is None:
-        return np.frombuffer(blob, layout.array_dtype)
-    return np.frombuffer(blob, layout.dtype).reshape(-1, layout.length)
+        return fitting(data, None, count)
+    dtype = layout.array_dtype
+    return fitting(np.frombuffer(data, dtype.base).reshape(-1, *dtype.shape), layout, count)
+
+
+def page_of(nodes: Any, allow_pickle: bool) -> bytes:
+    """A page as a record: an array's bytes, sealed, or a list as plain data, sealed."""
+    if isinstance(nodes, np.ndarray):
+        return seal(nodes.view(np.uint8), kind=PAGE)
+    return seal(encode(nodes, allow_pickle=allow_pickle), kind=PAGE)
+
+
+def nodes_of(record: bytes, layout: Layout | None, count: int, allow_pickle: bool) -> Any:
+    """The nodes of a page."""
+    data: Any = unseal(record, PAGE)
+    return unpacked(data if layout else decode(data, allow_pickle=allow_pickle), layout, count)

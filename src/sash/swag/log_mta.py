@@ -13,6 +13,7 @@ Legend  f..e is the window; h is the root's level, the lowest that has at most t
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from sash.kernel.rings import Levels
@@ -208,11 +209,9 @@ class LogMTA(MTA):
         return Levels(Store, self._layout, identity, self._places, extent, spare=2)
 
     def _check(self) -> None:
+        self._check_cursors()
         at, q = self._at, self._q
         at_node = self._plain(node)
-        self._require(self._room.cap >= 2 * len(self), "there is room")
-        lowest = next(level for level in range(64) if (at.e - 1 >> level) - (at.f >> level) <= 1)
-        self._require(len(self) == 0 or at.h == lowest, f"the root is at level {lowest}")
         for level in range(1, at.h + 1):
             below = range(*extent(at, level - 1))
             for j in range(*extent(at, level)):
@@ -221,3 +220,11 @@ class LogMTA(MTA):
                 for child in children[1:]:
                     whole = self._monoid.combine(whole, child)
                 self._require(agree(at_node(q, level, j), whole), f"node {j} of level {level}")
+
+    def _broken(self) -> Iterator[str]:
+        at = self._at
+        if self._room.cap < 2 * len(self):
+            yield "there is room"
+        lowest = next(k for k in range(64) if (at.e - 1 >> k) - (at.f >> k) <= 1)
+        if at.h != (lowest if at.f < at.e else 0):
+            yield f"the root is at level {lowest}"

@@ -138,11 +138,15 @@ class MTA(Lasting):
     page        nodes a record has; `buffer`, how many of a level wait to be written; `cache`,
                 how many are read ahead: powers of two, the latter at least four pages.
                 128, 512 and 512 of objects; pages of 128 KiB of numbers.
+    allow_pickle  True: partials that are neither numbers, text nor collections of them are
+                pickled. Reading a pickle can run any code, so allow that only in a store that
+                nobody writes to whom you do not trust. False (default): such partials are
+                refused, written or read.
 
     A store that does not answer raises `sash.stores.StoreError`, with the window as it was
     before the call, or before the piece of a batch: `offset` says how far it came. It goes on
-    when the store is back. A second owner of the window is a `StoreConflict`. Partials that
-    are objects are pickled: open only what you trust.
+    when the store is back. A second owner of the window is a `StoreConflict`, and a record
+    that is not what was written is a `sash.stores.DamagedRecord`.
     """
 
     scratch = 1
@@ -161,6 +165,7 @@ class MTA(Lasting):
         buffer: int | None = None,
         cache: int | None = None,
         autocommit: bool = True,
+        allow_pickle: bool = False,
         compiled: bool | None = None,
     ) -> None:
         if policy is not None and not callable(policy):
@@ -168,7 +173,7 @@ class MTA(Lasting):
         self.policy = policy
         self._kept: Kept | None = None
         if store is not None:
-            self._kept = Kept(self, store, name, page, buffer, cache, autocommit)
+            self._kept = Kept(self, store, name, page, buffer, cache, autocommit, allow_pickle)
         super().__init__(monoid, compiled=compiled)
         if self._kept is not None:
             self._kept.open()
@@ -328,15 +333,14 @@ class MTA(Lasting):
         if found != self._policy_digest:
             raise SnapshotError("a snapshot of a window with another policy: its code differs")
 
-    def _state(self) -> tuple[dict[str, Any], bytes]:
+    def _state(self) -> dict[str, Any]:
         if self._kept is not None:
             raise TypeError("a window over a store is kept there: commit() it, and open it again")
-        header, payload = super()._state()
-        return {**header, "policy": self._policy_digest}, payload
+        return {**super()._state(), "policy": self._policy_digest}
 
-    def _set_state(self, header: dict[str, Any], payload: bytes) -> None:
-        self._check_policy(header["policy"])
-        super()._set_state(header, payload)
+    def _set_state(self, state: dict[str, Any]) -> None:
+        self._check_policy(state["policy"])
+        super()._set_state(state)
 
 
 def as_function(policy: Policy) -> Policy:

@@ -15,6 +15,7 @@ Legend  f is the paper's front pointer, e - 1 its back pointer; the item of inde
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -250,11 +251,9 @@ class Reactive(InOrder):
 
     def check(self) -> None:
         self._trigger()
-        f, e, capacity, holes = self._at
-        self._require(0 <= f <= e <= f + capacity, "0 <= f <= e <= f + capacity")
+        self._check_cursors()
+        f, e, capacity, _ = self._at
         self._require(capacity == LEAST or 4 * len(self) >= capacity, "a quarter is filled")
-        self._require(holes == self._holes(f, e) == self._room.columns["hole"].sum(), "holes")
-        self._require(f == e or self._holes(f, f + 1) == 0, "no hole at the front")
         part, monoid = self._q.part, self._monoid
         for i in range(e - capacity, e):
             if i < f or self._holes(i, i + 1):
@@ -263,6 +262,22 @@ class Reactive(InOrder):
         for v in range(1, capacity):
             both = monoid.combine(part[2 * v], part[2 * v + 1])
             self._require(agree(part[v], both), f"node {v} is its children combined")
+
+    def _broken(self) -> Iterator[str]:
+        f, e, capacity, holes = self._at
+        if not self._room.holds(capacity):
+            yield "the capacity is a power of two, and there are cells for it"
+            return
+        if not 0 <= holes <= e - f <= capacity:
+            yield "0 <= holes <= e - f <= capacity"
+            return
+        hole = self._room.columns["hole"]
+        if not np.isin(hole, (0, 1)).all() or not holes == self._holes(f, e) == hole.sum():
+            yield "as many slots are holes as the cursors say, all in f..e"
+        elif f < e and self._holes(f, f + 1):
+            yield "there is no hole at the front"
+        if self._room.columns["seen"].tolist() != [f, e]:
+            yield "FlatFAT has seen f..e"
 
     def _trigger(self) -> None:
         """Trigger, compiled where much has changed and other batches run compiled too."""
@@ -297,6 +312,6 @@ class Reactive(InOrder):
     def _make_room_to_slide(self, n: int, most: int) -> None:
         self._room.reserve(self._at, max(most - len(self), 0))
 
-    def _state(self) -> tuple[dict[str, Any], bytes]:
+    def _state(self) -> dict[str, Any]:
         self._trigger()  # so that nothing of an item that left is kept
         return super()._state()

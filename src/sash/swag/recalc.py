@@ -63,4 +63,4 @@ class Recalc(InOrder):
     steps = (start, insert, evict, query, size)
 
     def check(self) -> None:
-        self._require(self._at.f <= self._at.e, "f <= e")
+        self._check_cursors()

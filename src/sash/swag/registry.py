@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from sash.stores.encoding import REMEDY
 from sash.swag import snapshot
 from sash.swag.amta import AMTA
 from sash.swag.b_int import BInt
@@ -41,14 +42,32 @@ ALGORITHMS: dict[str, type[Window]] = {
 }
 
 
-def restore(blob: bytes, monoid: Any, **options: Any) -> Any:
-    """The window that `snapshot()` gave as bytes, over the same monoid (and policy=…)."""
-    header, payload = snapshot.read(blob, monoid)
-    if header["algorithm"] not in ALGORITHMS:
+def restore(blob: bytes, monoid: Any, *, allow_pickle: bool = False, **options: Any) -> Any:
+    """The window that `snapshot()` gave as bytes, over the same monoid (and policy=…).
+
+    `SnapshotError` if the bytes are damaged, or a snapshot of something else. Numbers, text and
+    collections of them are read as data, and nothing is run. Partials of other types are
+    pickled, and a pickle can run any code: they are read only with `allow_pickle=True`, which is
+    for snapshots from a place that you trust (`sash.stores.PickledState` without it).
+
+    >>> from sash import monoids as m, swag
+    >>> w = swag.DABALite(m.Max())
+    >>> w.insert_many([3, 1, 2])
+    >>> swag.restore(w.snapshot(), m.Max()).query()
+    3
+    """
+    state = snapshot.read(blob, monoid, allow_pickle)
+    algorithm = state.get("algorithm")
+    if algorithm not in ALGORITHMS:
         raise snapshot.SnapshotError(
-            f"a snapshot of algorithm {header['algorithm']!r}, which this version does not have; "
+            f"a snapshot of algorithm {algorithm!r}, which this version does not have; "
             f"it has {', '.join(ALGORITHMS)}"
         )
-    window = ALGORITHMS[header["algorithm"]](monoid, **options)
-    window._set_state(header, payload)
+    window = ALGORITHMS[algorithm](monoid, **options)
+    try:
+        window._set_state(state)
+    except snapshot.SnapshotError:
+        raise
+    except Exception as problem:  # what was written is sealed: this is not what was written
+        raise snapshot.SnapshotError(f"a damaged snapshot: {problem!r}; {REMEDY}") from problem
     return window

@@ -1,45 +1,39 @@
-"""Snapshots: a window as bytes, behind a header that says what it is.
+"""Snapshots: a window as bytes, which say what they are and show damage.
 
-    SASH  header length  header (JSON)  payload
+    a seal (`sash.stores.encoding`)  with the format and a checksum
+    a dict, as plain data            the algorithm, the monoid with its version and a digest of
+                                     its code, the cursors, and the cells as arrays or lists
 
-The header names the format, the algorithm and the monoid, with its version and
-a digest of its code. Partials that are objects are pickled: restore such a
-snapshot only if you trust where it comes from.
+Partials that are neither numbers, text nor collections of them are pickled; to read those, pass
+`allow_pickle=True`, and only for a snapshot from a place that you trust.
 """
 
 from __future__ import annotations
 
-import base64
-import json
-import pickle
 import platform
-import struct
 from typing import Any
 
-from sash.monoids.monoid import Monoid, as_monoid
+import numpy as np
 
-MAGIC = b"SASH"
-FORMAT = 1
+from sash.monoids.monoid import Monoid, as_monoid
+from sash.stores import DamagedState
+from sash.stores.encoding import decode, encode, seal, unseal
+
+KIND = b"snapshot"
 
 
 class SnapshotError(ValueError):
     """Bytes that are not a snapshot of this window, and why."""
 
 
-def write(window: Any, header: dict[str, Any], payload: bytes) -> bytes:
+def write(window: Any, state: dict[str, Any]) -> bytes:
     """The bytes of a snapshot."""
-    full = {
-        "format": FORMAT,
-        "algorithm": type(window).__name__,
-        "monoid": describe(window.monoid),
-        **header,
-    }
-    text = json.dumps(full).encode()
-    return MAGIC + struct.pack("<I", len(text)) + text + payload
+    what = {"algorithm": type(window).__name__, "monoid": describe(window.monoid)}
+    return seal(encode({**what, **state}, allow_pickle=True), kind=KIND)
 
 
 def describe(monoid: Monoid) -> dict[str, Any]:
-    """What a header says of a monoid; bytecode differs between versions of Python."""
+    """What a snapshot says of a monoid; bytecode differs between versions of Python."""
     python = ".".join(platform.python_version_tuple()[:2])
     return {
         "name": monoid.name,
@@ -49,20 +43,19 @@ def describe(monoid: Monoid) -> dict[str, Any]:
     }
 
 
-def read(blob: bytes, monoid: Any) -> tuple[dict[str, Any], bytes]:
-    """The header and the payload, if they are of `monoid` and of this format."""
-    if len(blob) < 8 or blob[:4] != MAGIC:
-        raise SnapshotError("not a snapshot of Sash: it does not begin with SASH")
-    (length,) = struct.unpack("<I", blob[4:8])
+def read(blob: bytes, monoid: Any, allow_pickle: bool) -> dict[str, Any]:
+    """The state that was written, if it is of `monoid`."""
     try:
-        header = json.loads(blob[8 : 8 + length])
-    except ValueError as problem:
-        raise SnapshotError(f"a damaged snapshot: {problem}") from problem
-    if header.get("format") != FORMAT:
-        raise SnapshotError(
-            f"a snapshot of format {header.get('format')}; this version of Sash reads {FORMAT}"
-        )
-    found, wanted = header["monoid"], describe(as_monoid(monoid))
+        state: dict[str, Any] = decode(unseal(blob, KIND), allow_pickle=allow_pickle)
+        compare(state["monoid"], monoid)
+    except (DamagedState, KeyError, TypeError) as problem:
+        raise SnapshotError(str(problem)) from problem
+    return state
+
+
+def compare(found: dict[str, Any], monoid: Any) -> None:
+    """SnapshotError if what `describe` said is not said of this monoid."""
+    wanted = describe(as_monoid(monoid))
     for part in ("name", "version"):
         if found[part] != wanted[part]:
             raise SnapshotError(
@@ -73,14 +66,18 @@ def read(blob: bytes, monoid: Any) -> tuple[dict[str, Any], bytes]:
         raise SnapshotError(
             f"a snapshot of another monoid that is also named {found['name']!r}: its code differs"
         )
-    return header, blob[8 + length :]
 
 
-def pack(at: Any) -> str:
-    """Cursors as text."""
-    return base64.b64encode(pickle.dumps(tuple(at))).decode()
+def inputs_of(kinds: tuple[np.dtype, ...] | None) -> list[str] | None:
+    """The types that a window is typed for, as plain data."""
+    return None if kinds is None else [kind.str for kind in kinds]
 
 
-def unpack(text: str) -> tuple[Any, ...]:
-    """What `pack` packed."""
-    return tuple(pickle.loads(base64.b64decode(text)))
+def kinds_of(inputs: list[str] | None) -> tuple[np.dtype, ...] | None:
+    """What `inputs_of` was given; ValueError if it cannot be that."""
+    if inputs is None:
+        return None
+    kinds = tuple(np.dtype(text) for text in inputs)
+    if not kinds or any(kind.kind not in "biuf" for kind in kinds):
+        raise ValueError(f"a window of numbers of types {inputs}")
+    return kinds

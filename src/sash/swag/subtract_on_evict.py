@@ -79,5 +79,6 @@ class SubtractOnEvict(InOrder):
         )
 
     def check(self) -> None:
+        self._check_cursors()
         total = fold(self, range(self._at.f, self._at.e))
         self._require(agree(self._at.total, total), f"total is all items combined, {total}")

@@ -97,8 +97,8 @@ class TwoStacks(InOrder):
     steps = (start, insert, evict, query, size)
 
     def check(self) -> None:
+        self._check_cursors()
         f, b, e = self._at
-        self._require(f <= b <= e, "f <= b <= e")
         part, combined = self._q.part, self._monoid.combine
         total = self._monoid.identity
         for i in reversed(range(f, b)):

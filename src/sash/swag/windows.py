@@ -8,7 +8,6 @@ Space   here `memory` bytes at most, and the window in use; in the store each wi
 
 from __future__ import annotations
 
-import json
 from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any
@@ -16,6 +15,7 @@ from typing import Any
 from sash import stores
 from sash.monoids.monoid import as_monoid
 from sash.stores import after
+from sash.stores.encoding import decode, encode
 from sash.swag.kept import Kept
 from sash.swag.ledger import HEADER, Commit, Flight, Ledger
 from sash.swag.mta import MTA
@@ -56,7 +56,7 @@ class Windows:
         memory: int = 64 << 20,
         **options: Any,
     ) -> None:
-        """`options` are those of the algorithm's windows: page, buffer, cache, compiled."""
+        """`options` are those of the algorithm: page, buffer, cache, allow_pickle, compiled."""
         self._algorithm, self._monoid, self._policy = algorithm, monoid, policy
         self._options = options
         self._space = store.space(name.encode())
@@ -131,20 +131,21 @@ class Windows:
                 kept = _kept(window)
                 parts.append((kept.ledger, kept.next_commit() if len(window) else kept.ending()))
                 self._committed[key] = _ends(window)
-        self._ledger.body = json.dumps({**self._what, "offset": self._base}).encode()
+        self._ledger.body = encode({**self._what, "offset": self._base})
         Flight([*parts, (self._ledger, self._ledger.stamped(Commit(b"")))]).settle()
         return self._base
 
     def _open(self) -> int:
         if not self._ledger.body:
             return 0
-        state = json.loads(self._ledger.body)
-        for what, wanted in self._what.items():
-            if state[what] != wanted:
-                raise SnapshotError(
-                    f"{self._space.name}: windows of {what} {state[what]}, not of {wanted}"
-                )
-        return int(state["offset"])
+        with self._ledger.naming("the header"):
+            state = decode(self._ledger.body)
+            for what, wanted in self._what.items():
+                if state[what] != wanted:
+                    raise SnapshotError(
+                        f"{self._space.name}: windows of {what} {state[what]}, not of {wanted}"
+                    )
+            return int(state["offset"])
 
     def _new_items(self, key: Key) -> int:
         return int(self._here[key]._at.e - self._committed[key][1])

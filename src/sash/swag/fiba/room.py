@@ -11,21 +11,31 @@ from typing import Any
 
 import numpy as np
 
-from sash.kernel.cells import Table, held_rows
+from sash.kernel.cells import Table, fitting, held_rows
 from sash.kernel.layout import Layout
-from sash.kernel.room import as_bytes, from_bytes
 from sash.kernel.words import dtype_of
 from sash.swag.fiba.memory import Memory
+from sash.swag.fiba.sound import Arrays, counts
 from sash.swag.fiba.tree import (
+    BLOCK,
+    BLOCK_END,
     CURSORS,
+    DEFERRED,
+    FREE_INNER,
+    FREE_LEAF,
     FRONT,
     HEAD,
+    HEIGHT,
     KID_ROWS,
+    LEFT_LEAF,
     LEVELS,
     MIN,
     PLACES,
+    RIGHT_LEAF,
+    ROOT,
     ROWS,
     RUN,
+    SKIP,
     STEP,
     TIMES,
     TOP_LEFT,
@@ -175,24 +185,32 @@ class Room:
         self.columns["time"].cells[:] = times
         self._take_addresses()
 
-    def dump(self) -> dict[str, bytes]:
-        """The bytes of the rows that are in use, by column."""
-        rows = {name: self.head[USED] for name in OF_NODES if name != "mark"}
-        rows |= dict.fromkeys(OF_KIDS, self.head[USED_KIDS])
-        counts = {name: count * self._a_row.get(name, 1) for name, count in rows.items()}
-        parts = {n: as_bytes(self.columns[n].cells[:count]) for n, count in counts.items()}
-        return {"head": as_bytes(self.columns["head"].cells), **parts}
+    def dump(self) -> dict[str, Any]:
+        """The cursors and the rows that are in use, by column."""
+        head = self.columns["head"].cells[:CURSORS].tolist()
+        columns = {n: self.columns[n].cells[:k] for n, k in counts(head, self.head[MIN]).items()}
+        node = columns["node"].copy()
+        node[WORDS * head[BLOCK] : WORDS * head[BLOCK_END]] = 0  # rows that were never used
+        return {**columns, "head": head, "node": node}
 
-    def load(self, parts: dict[str, bytes]) -> None:
-        """Take what `dump` gave, into a room that is new."""
-        head = np.frombuffer(parts["head"], np.int64)
-        self.enlarge(int(head[USED]), int(head[USED_KIDS]))
-        for name, part in parts.items():
-            cells = self.columns[name].cells
-            if name != "head":
-                layout = None if isinstance(cells, list) else self.columns[name].layout
-                values = from_bytes(part, layout)
-                cells[: len(values)] = values
-        for cursor in range(CURSORS):
-            self.head[cursor] = int(head[cursor])
-        self.head[FRONT] = 0
+    def load(self, columns: dict[str, Any]) -> None:
+        """Take what `dump` gave, into a room that is new; ValueError if that is not a tree."""
+        head, least = columns["head"], self.head[MIN]
+        if len(head) != CURSORS or any(type(x) is not int for x in head):
+            raise ValueError(f"the cursors are {head}")
+        for name, count in counts(head, least).items():
+            column = self.columns[name]
+            layout = None if isinstance(column.cells, list) else column.layout
+            fitting(columns[name], layout, count)
+        tree = Arrays(head, columns["node"], columns["child"], least)
+        tree.check()
+        self.enlarge(head[USED], head[USED_KIDS])
+        for name, count in counts(head, least).items():
+            self.columns[name].cells[:count] = columns[name]
+        for cursor in (ROOT, LEFT_LEAF, RIGHT_LEAF, HEIGHT, SKIP, USED, USED_KIDS):
+            self.head[cursor] = head[cursor]
+        for cursor, rows in zip((FREE_LEAF, FREE_INNER), tree.free()):
+            self.head[cursor] = int(rows[0]) if len(rows) else 0
+            self.columns["node"].cells[WORDS * rows + 1] = np.append(rows[1:], 0)
+        for cursor in (FRONT, DEFERRED, BLOCK, BLOCK_END):
+            self.head[cursor] = 0

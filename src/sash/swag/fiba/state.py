@@ -10,6 +10,7 @@ import numpy as np
 from sash.kernel import Layout
 from sash.kernel.cells import as_columns
 from sash.monoids.monoid import Monoid
+from sash.monoids.recipe import whole
 from sash.swag import snapshot
 from sash.swag.fiba import times
 from sash.swag.fiba.check import Checker
@@ -26,9 +27,7 @@ class TreeState(Window):
     """A window that is a tree of entries (time, partial)."""
 
     def __init__(self, monoid: Any, min_arity: int = 8, *, compiled: bool | None = None) -> None:
-        if not isinstance(min_arity, int) or min_arity < 2:
-            raise ValueError(f"min_arity must be a whole number from 2 on, not {min_arity!r}")
-        self.min_arity = min_arity
+        self.min_arity = whole("FiBA", "min_arity", min_arity, 2)
         super().__init__(monoid, compiled=compiled)
 
     def _adopt(self, monoid: Monoid, inputs: Any) -> None:
@@ -158,33 +157,21 @@ class TreeState(Window):
             self._checked = True
         return v
 
-    def _state(self) -> tuple[dict[str, Any], bytes]:
-        parts = self._room.dump()
-        header = {
-            "inputs": None if self._inputs is None else [d.str for d in self._inputs],
+    def _state(self) -> dict[str, Any]:
+        return {
+            "inputs": snapshot.inputs_of(self._inputs),
             "min_arity": self.min_arity,
             "times": self._clock,
-            "columns": {name: len(part) for name, part in parts.items()},
+            "room": self._room.dump(),
         }
-        return header, b"".join(parts.values())
 
-    def _set_state(self, header: dict[str, Any], payload: bytes) -> None:
-        self.min_arity = header["min_arity"]
-        kinds = None if header["inputs"] is None else tuple(np.dtype(d) for d in header["inputs"])
-        monoid = self.monoid
+    def _set_state(self, state: dict[str, Any]) -> None:
+        self.min_arity = whole("FiBA", "min_arity", state["min_arity"], 2)
+        kinds, monoid = snapshot.kinds_of(state["inputs"]), self.monoid
         if kinds is not None:
             monoid = monoid.of(kinds[0] if len(kinds) == 1 else kinds)
         self._adopt(monoid, kinds)
-        if sum(header["columns"].values()) != len(payload):
-            raise snapshot.SnapshotError(
-                f"a damaged snapshot: {len(payload)} bytes of columns that should be "
-                f"{sum(header['columns'].values())}"
-            )
-        self._clock = header["times"]
+        self._clock = times.known_kind(state["times"])
         if self._clock == times.OBJECT:
             self._new_room(object_times=True)
-        parts, start = {}, 0
-        for name, length in header["columns"].items():
-            parts[name] = payload[start : start + length]
-            start += length
-        self._room.load(parts)
+        self._room.load(state["room"])

@@ -40,6 +40,13 @@ def kind_of(t: Any) -> str:
     return OBJECT
 
 
+def known_kind(kind: Any) -> str:
+    """`kind`, if it is one; ValueError otherwise."""
+    if kind in (INT, FLOAT, OBJECT) or np.dtype(kind).kind in "mM":
+        return str(kind)
+    raise ValueError(f"times of kind {kind!r}")
+
+
 def key_of(kind: str, t: Any) -> Any:
     """A time of this kind as a number in the same order."""
     if kind == INT:
