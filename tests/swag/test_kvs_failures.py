@@ -333,7 +333,7 @@ def test_a_page_that_is_missing_is_named() -> None:
 
 @pytest.mark.parametrize(
     ("allow_pickle", "text"),
-    [(True, "not this one"), (False, "type Stubborn .* allow_pickle=True")],
+    [(True, "not this one"), (False, "Stubborn .* allow_pickle=True")],
 )
 def test_a_partial_that_does_not_pickle_loses_nothing(allow_pickle: bool, text: str) -> None:
     """The commit is refused; the window here is whole, and the one that was committed too."""

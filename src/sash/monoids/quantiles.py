@@ -37,8 +37,17 @@ class Sketch:
         numbers = int(self._kll.n)
         return float(self._kll.get_rank(x, True)) * numbers / self.n if numbers else 0.0
 
+    def plain(self) -> tuple[bytes, int]:
+        """The sketch as plain data, for `from_plain`."""
+        return self._kll.serialize(), self.nans
+
+    @staticmethod
+    def from_plain(data: bytes, nans: int) -> Sketch:
+        """What `plain` gave, as a sketch."""
+        return Sketch(_library().kll_doubles_sketch.deserialize(data), nans)
+
     def __reduce__(self) -> tuple[Any, ...]:
-        return _restored, (self._kll.serialize(), self.nans)
+        return Sketch.from_plain, self.plain()
 
     def __repr__(self) -> str:
         return f"<Sketch of {self.n} items>"
@@ -94,10 +103,6 @@ def _checked(at: Any) -> tuple[float, ...] | None:
     if not ranks:
         raise ValueError("Quantiles: at is empty; give a rank from 0 to 1")
     return ranks
-
-
-def _restored(data: bytes, nans: int) -> Sketch:
-    return Sketch(_library().kll_doubles_sketch.deserialize(data), nans)
 
 
 def _library() -> Any:

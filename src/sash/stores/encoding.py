@@ -36,8 +36,8 @@ def encode(value: Any, *, allow_pickle: bool = False) -> bytes:
     """`value` as bytes: plain data, nested as it is. Equal sets give equal bytes.
 
     None, bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset, Decimal,
-    date, time, datetime, timedelta, and NumPy's numbers and arrays of numbers. TypeError for
-    anything else, unless `allow_pickle`: then it is pickled.
+    date, time, datetime, timedelta, NumPy's numbers and arrays of numbers, and the sketches of
+    `sash.monoids`. TypeError for anything else, unless `allow_pickle`: then it is pickled.
 
     >>> decode(encode({"at": (3, -0.0), "seen": {b"k"}}))
     {'at': (3, -0.0), 'seen': {b'k'}}

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
+from sash.monoids.quantiles import Sketch
 from sash.stores.errors import PickledState
 
 Write: TypeAlias = Callable[[Any, list[Any], bool], None]
@@ -151,6 +152,7 @@ _WRITE: dict[type, Write] = {
     time: _parts(b"h", _time),
     datetime: _parts(b"w", lambda t: (t.year, t.month, t.day, *_time(t))),
     timedelta: _parts(b"m", lambda d: (d.days, d.seconds, d.microseconds)),
+    Sketch: _parts(b"q", Sketch.plain),
 }
 _MAKE: dict[bytes, Callable[..., Any]] = {
     b"c": complex,
@@ -159,6 +161,7 @@ _MAKE: dict[bytes, Callable[..., Any]] = {
     b"h": _untime,
     b"w": _undatetime,
     b"m": timedelta,
+    b"q": Sketch.from_plain,
 }
 
 

@@ -109,7 +109,8 @@ class Kept:
     def _state(self, at: Any) -> tuple[bytes, list[Any]]:
         window = self._window
         state = {
-            "algorithm": type(window).__name__, "monoid": described(window.monoid), "kept": VERSION, "policy": window._policy_digest,
+            "algorithm": type(window).__name__, "monoid": described(window.monoid),
+            "kept": VERSION, "policy": window._policy_digest,
             "inputs": snapshot.inputs_of(window._inputs), "page": window._room.page,
             "base": self.base, "at": plain(at), "others": window._room.save(),
         }  # fmt: skip

@@ -39,7 +39,7 @@ class Arrays:
         self.used, self.used_kids = head[USED], head[USED_KIDS]
         words = node.reshape(-1, WORDS)
         self.arity, self.side = words[:, 0] >> 2, words[:, 0] & BOTH
-        self.parent, self.kids = words[:, 1], words[:, 2]
+        self.parent, self.kids, self.weight = words[:, 1], words[:, 2], words[:, 3]
         self.child = child.reshape(-1, self.most)
         self.reached = np.zeros(self.used, np.bool_)
 
@@ -102,7 +102,22 @@ class Arrays:
         side[first], side[first + arities - 1] = LEFT, RIGHT
         wanted = side & np.repeat(self.side[nodes], arities)
         require(bool((self.side[found] == wanted).all()), "the flags")
+        self._check_weights(nodes, found, first)
         return found
+
+    def _check_weights(self, nodes: np.ndarray, found: np.ndarray, first: np.ndarray) -> None:
+        """A node weighs its entries and its children but those on a spine; on a spine, its
+        parent's weight too, unless that is the root."""
+        is_leaf = self.kids[found] == 0
+        loads = np.where(is_leaf, self.arity[found] - 1, self.weight[found]).astype(np.int64)
+        loads[self.side[found] != 0] = 0
+        above = self.parent[nodes]
+        inherits = ((self.side[nodes] == LEFT) | (self.side[nodes] == RIGHT)) & (
+            above != self.head[ROOT]
+        )
+        weights = self.arity[nodes] - 1 + np.add.reduceat(loads, first)
+        weights += np.where(inherits, self.weight[above], 0)
+        require(bool((self.weight[nodes] == weights).all()), "the weights")
 
 
 def require(holds: bool, what: str) -> None:
