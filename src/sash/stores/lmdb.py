@@ -5,13 +5,18 @@ Cost    get and put O(log n) pages of 4 KiB, from the page cache or the disk; a 
 Space   the records and up to the half again; pages freed by deletes are used again, the
         file never shrinks. No copy of it in this process: its pages are the page cache's.
 Lasts   committed: survives this process. flush, or sync=True: survives the machine.
+
+LMDB itself has no checksums, so each record has one here: four bytes before its value, the
+CRC-32 of key and value. A record that is not what was written is a `DamagedRecord`.
 """
 
 from __future__ import annotations
 
 import errno
 import os
+import struct
 import threading
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,13 +27,15 @@ import lmdb
 from lmdb.verify import VerifyError, verify
 
 from sash.stores.contract import Data, Range, Store, conflict
-from sash.stores.errors import NotAStore, StoreError, StoreFull, StoreUnavailable
+from sash.stores.encoding import REMEDY
+from sash.stores.errors import DamagedRecord, NotAStore, StoreError, StoreFull, StoreUnavailable
 
 T = TypeVar("T")
 
-FORMAT = b"sash store 1 "  # then an id: a store that was replaced by another is not the same
+FORMAT = b"sash store 2 "  # then an id: a store that was replaced by another is not the same
 MARK, RECORDS = b"sash", b"records"
 MIN_MAP = 64 << 10
+_CHECK = struct.Struct("<I")
 _OURS = {"data.mdb", "lock.mdb"}
 
 
@@ -94,7 +101,19 @@ class LMDB(Store):
 
     def _get_many(self, keys: list[bytes]) -> list[bytes | None]:
         found = self._read(lambda txn: dict(txn.cursor().getmulti(keys)))
-        return [found.get(k) for k in keys]
+        return [self._value(k, found.get(k)) for k in keys]
+
+    def _value(self, key: bytes, record: bytes | None) -> bytes | None:
+        """The value of a record, if it is the one that was written."""
+        if record is None:
+            return None
+        value = memoryview(record)[_CHECK.size :]
+        if len(record) < _CHECK.size or _CHECK.unpack_from(record)[0] != _checksum(key, value):
+            raise DamagedRecord(
+                self.name,
+                f"the record at {key!r} is damaged; {REMEDY}",
+            )
+        return bytes(value)
 
     def _keys(self, start: bytes, stop: bytes | None, limit: int | None) -> list[bytes]:
         def found(txn: lmdb.Transaction[bytes]) -> list[bytes]:
@@ -130,7 +149,7 @@ class LMDB(Store):
         try:
             with self._entered(), self._named("commit"), self._transaction(True) as txn:
                 for k, v in expect.items():
-                    if txn.get(k) != v:
+                    if self._value(k, txn.get(k)) != v:
                         raise conflict(self, k)
                 cursor = txn.cursor()
                 for start, stop in deletes:
@@ -138,7 +157,7 @@ class LMDB(Store):
                     while there and (stop is None or cursor.key() < stop):
                         cursor.delete()  # moves on to the next
                         there = bool(cursor.key())
-                cursor.putmulti(puts)
+                cursor.putmulti((k, _record(k, v)) for k, v in puts)
         except lmdb.MapFullError:
             return False
         except lmdb.MapResizedError:
@@ -249,7 +268,11 @@ class LMDB(Store):
             if mark is None and txn.stat()["entries"]:
                 raise NotAStore(self.name, "an LMDB environment of something else")
             if mark is not None and not mark.startswith(FORMAT):
-                raise NotAStore(self.name, f"written by another version: {mark!r}, not {FORMAT!r}")
+                raise NotAStore(
+                    self.name,
+                    f"written by another version: {mark!r}, not {FORMAT!r}; use that version, or "
+                    "another directory and rebuild the state from its input",
+                )
             if mark is None:
                 txn.put(MARK, FORMAT + uuid4().hex.encode())
             self._db = self._env.open_db(RECORDS, txn=txn)
@@ -282,6 +305,14 @@ def _wrong(path: Path) -> str | None:
     except VerifyError as error:
         return str(error)
     return problems[0] if problems else None
+
+
+def _checksum(key: bytes, value: Data) -> int:
+    return zlib.crc32(value, zlib.crc32(key))
+
+
+def _record(key: bytes, value: Data) -> bytes:
+    return b"".join((_CHECK.pack(_checksum(key, value)), value))
 
 
 def _free(path: Path) -> int:
