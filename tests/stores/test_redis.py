@@ -103,6 +103,72 @@ def test_a_server_that_forgot(new_server):
             assert other.keys() == [b"header"]
 
 
+WRITES = {
+    "put": lambda store: store.put_many([(b"k", b"v")]),
+    "delete": lambda store: store.delete_range(b"a", b"z"),
+    "delete all": lambda store: store.delete_range(),
+    "all of it": lambda store: commit(store, 1, 0),
+    "only what is expected": lambda store: store.commit(expect={b"header": b"0"}),
+    "that nothing is there": lambda store: store.commit(expect={b"k": None}),
+    "flush": lambda store: store.flush(),
+    "in a space": lambda store: store.space(b"s").put_many([(b"k", b"v")]),
+}
+
+
+@pytest.mark.parametrize("how", ["wiped", "emptied", "cut"])
+def test_every_kind_of_commit_notices_that_the_server_lost_the_store(new_server, tmp_path, how):
+    """Its log was wiped, its databases were flushed, or the log's beginning is gone."""
+    server = new_server("--appendonly", "yes", "--appendfsync", "always")
+    log = tmp_path / "appendonly.aof"
+    with stores.open(server.url) as store:
+        commit(store, 0, None)
+        client = redis.Redis(port=server.port)
+        if how == "emptied":
+            client.flushall()
+        elif how == "wiped":
+            server.kill()
+            log.write_bytes(b"")
+            server.start()
+        else:  # a log that begins after the store was made: later records without its mark
+            begun = log.stat().st_size
+            commit(store, 1, 0)
+            server.kill()
+            log.write_bytes(b"*2\r\n$6\r\nSELECT\r\n$1\r\n0\r\n" + log.read_bytes()[begun:])
+            server.start()
+            assert client.hlen("{sash}:records") > 1
+        before = client.dbsize(), client.hlen("{sash}:records")
+        for name, write in WRITES.items():
+            with pytest.raises(NotAStore, match="lost it"):
+                write(store)
+            assert (client.dbsize(), client.hlen("{sash}:records")) == before, name
+        client.close()
+
+
+@pytest.mark.parametrize("where", ["", "/", "/0", "?socket_timeout=9", "/0?client_name=sash"])
+def test_what_a_url_may_leave_out(server, where):
+    url = server.url.removesuffix("/0") + where
+    with stores.open(url, title="urls") as store:
+        store.put_many([(b"k", b"v")])
+        assert store.name == server.url
+
+
+@pytest.mark.parametrize(
+    ("url", "text"),
+    [
+        ("redis://:s3cret@host:6379/0?retries=3", r"'retries'; there are client_name, db"),
+        ("redis://:s3cret@host:6379?decode_responses=True", "'decode_responses'"),
+        ("redis://host/0?ssl_ca_certs=x", "'ssl_ca_certs'"),
+        ("rediss://host/0?ssl_nonsense=x", "'ssl_nonsense'; there are .*ssl_ca_certs"),
+        ("redis://:s3cret@host/windows", "the database is a number"),
+        ("redis://:s3cret@host:port/0", "say 'redis://host:6379/0'"),
+    ],
+)
+def test_what_a_url_may_not_say(url, text):
+    with pytest.raises(ValueError, match=text) as error:
+        stores.open(url)
+    assert "s3cret" not in str(error.value)
+
+
 def test_a_server_that_hangs(new_server):
     server = new_server()
     with stores.open(server.url) as store:

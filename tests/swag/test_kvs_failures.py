@@ -220,6 +220,43 @@ def test_a_store_that_is_full(tmp_path: Path, sync: bool) -> None:
         window.check()
 
 
+def check_that_evictions_make_room(window: Any, n: int, again: Callable[[], Any]) -> int:
+    """A store is full after n insertions: evict, commit, and so on until it is full again."""
+    window.evict_many(len(window) * 3 // 4)
+    first = n - len(window)
+    assert window.commit() == n
+    for opened in (window, again()):
+        opened.check()
+        assert (opened.offset, len(opened)) == (n, n - first)
+        assert opened.query() == recalculated(affine(), list(range(first, n)))
+    return insert_until(window, StoreFull, n)[0]
+
+
+@pytest.mark.parametrize("sync", [False, True])
+def test_evictions_make_room_in_a_store_that_is_full(tmp_path: Path, sync: bool) -> None:
+    with stores.open(f"lmdb:{tmp_path}/s", map_size=1 << 19, max_size=1 << 19, sync=sync) as store:
+        window = swag.AMTA(affine(), store=store, compiled=False, **SMALL)
+        n, _ = insert_until(window, StoreFull, 0)
+        for _ in range(4):
+            with pytest.raises(StoreFull, match="evict, then commit"):
+                window.commit()
+            n = check_that_evictions_make_room(window, n, lambda: swag.AMTA(affine(), store=store))
+
+
+def test_evictions_make_room_in_a_server_that_is_full(tmp_path: Path) -> None:
+    server = Server(tmp_path, "--maxmemory", "3mb", "--maxmemory-policy", "noeviction")
+    server.start()
+    try:
+        with stores.open(server.url) as store:
+            window = swag.AMTA(affine(), store=store, compiled=False, **SMALL)
+            n, _ = insert_until(window, StoreFull, 0)
+            for _ in range(2):
+                again = lambda: swag.AMTA(affine(), store=store)  # noqa: E731
+                n = check_that_evictions_make_room(window, n, again)
+    finally:
+        server.kill()
+
+
 def test_a_full_disk(tmp_path: Path) -> None:
     """A file system of 4 MiB, in a mount namespace of its own."""
     mount = ["unshare", "--user", "--map-root-user", "--mount"]

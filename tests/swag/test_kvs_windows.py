@@ -131,6 +131,37 @@ def test_one_commit_for_all_when_the_store_is_full(tmp_path: Path) -> None:
             assert seen[k].query() == recalculated(affine(), items)
 
 
+def test_evictions_make_room_in_a_store_that_is_full(tmp_path: Path) -> None:
+    with stores.open(f"lmdb:{tmp_path}/s", map_size=1 << 19, max_size=1 << 19, sync=False) as store:
+        many, n = windows(store, memory=10 << 20), 0
+
+        def fill() -> None:
+            nonlocal n
+            while True:
+                many[n % 20].insert(n)
+                n += 1
+                if n % 200 == 0:
+                    many.commit()
+
+        for _ in range(3):
+            with pytest.raises(StoreFull, match="lmdb:"):
+                fill()
+            n = many.offset
+            sizes = {k: 9 * k if k % 3 else len(many[k]) // 8 for k in range(20)}
+            for k, size in sizes.items():
+                many[k].evict_many(max(0, len(many[k]) - size))
+            assert many.commit() == n
+            seen = windows(store)
+            assert seen.offset == n
+            for k in range(20):
+                items = [i for i in range(n) if i % 20 == k]
+                size = len(many[k])
+                assert len(seen[k]) == size
+                wanted = recalculated(affine(), items[len(items) - size :])
+                assert seen[k].query() == many[k].query() == wanted
+                seen[k].check()
+
+
 def test_two_owners(tmp_path: Path) -> None:
     store = stores.open("memory:")
     first, second = windows(store), windows(store)

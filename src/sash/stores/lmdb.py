@@ -43,7 +43,9 @@ class LMDB(Store):
     """An LMDB environment in the directory `path`, made if it is not there.
 
     map_size  the room at first, in bytes. It grows by doubling up to `max_size` (None:
-              as far as the disk goes); past that, `StoreFull`.
+              as far as the disk goes); past that, `StoreFull`. Only a commit that deletes at
+              least as much as it puts may go past it, because LMDB gives deleted room back
+              to the next commit: so deleting makes room in a store that is full.
     sync      True: a commit that returned survives a crash of the machine. False: much
               faster; it survives this process at once, the machine's crash only from
               a `flush` to the next commit, and after that the store may be lost.
@@ -70,6 +72,7 @@ class LMDB(Store):
         self._gate = threading.Condition()  # the map moves only while nobody is inside
         self._inside, self._moving = 0, False
         self._writing = threading.Lock()
+        self._settled = 0  # the map's size before the commit that is being written
         self._process = os.getpid()
         self._closed = False
         self._check_directory()
@@ -136,8 +139,13 @@ class LMDB(Store):
     ) -> None:
         self._check_there()
         with self._writing:
-            while not self._try(puts, deletes, expect):
-                self._grow()
+            self._settled = self._env.info()["map_size"]
+            try:
+                while not self._try(puts, deletes, expect):
+                    self._grow(bool(deletes))
+            finally:
+                if self._is_past_max_size():
+                    self._resize(self.max_size or 0)  # or what is used, if that is more
 
     def _try(
         self,
@@ -151,13 +159,14 @@ class LMDB(Store):
                 for k, v in expect.items():
                     if self._value(k, txn.get(k)) != v:
                         raise conflict(self, k)
-                cursor = txn.cursor()
+                cursor, before = txn.cursor(), self._used(txn)
                 for start, stop in deletes:
                     there = cursor.set_range(start)
                     while there and (stop is None or cursor.key() < stop):
                         cursor.delete()  # moves on to the next
                         there = bool(cursor.key())
                 cursor.putmulti((k, _record(k, v)) for k, v in puts)
+                self._check_fits(before, self._used(txn))
         except lmdb.MapFullError:
             return False
         except lmdb.MapResizedError:
@@ -176,16 +185,42 @@ class LMDB(Store):
     def _transaction(self, write: bool) -> lmdb.Transaction[bytes]:
         return self._env.begin(db=self._db, write=write)
 
-    def _grow(self) -> None:
+    def _used(self, txn: lmdb.Transaction[bytes]) -> int:
+        """The bytes of the pages that hold records, or lead to them."""
+        there = txn.stat(self._db)
+        pages = there["branch_pages"] + there["leaf_pages"] + there["overflow_pages"]
+        return pages * there["psize"]
+
+    def _check_fits(self, before: int, after: int) -> None:
+        """StoreFull if a commit makes records take more than `max_size`, or takes room past it
+        that was not there before, and does not delete as much as it puts."""
+        if after > before and self.max_size is not None:
+            size = self._env.info()["map_size"]
+            if self._is_past_max_size() or after > self.max_size < size:
+                raise self._full()
+
+    def _is_past_max_size(self) -> bool:
+        """Whether this commit made the map larger than it may be."""
+        return self.max_size is not None and self._env.info()["map_size"] > max(
+            self._settled, self.max_size
+        )
+
+    def _grow(self, deletes: bool) -> None:
         size = self._env.info()["map_size"]
-        larger = size * 2 if self.max_size is None else min(size * 2, self.max_size)
+        larger = size * 2
+        if self.max_size is not None:
+            larger = min(larger, self.max_size * (2 if deletes else 1))
         if larger <= size:
-            raise StoreFull(
-                self.name,
-                f"the commit does not fit into max_size={self.max_size} bytes; nothing of it "
-                "was written, what was there is intact: open it with a larger max_size",
-            )
+            raise self._full()
         self._resize(larger)
+
+    def _full(self) -> StoreFull:
+        return StoreFull(
+            self.name,
+            f"the commit does not fit into max_size={self.max_size} bytes; nothing of it was "
+            "written, what was there is intact: delete something (a window: evict, then commit), "
+            "or open it with a larger max_size",
+        )
 
     def _adopt(self) -> None:
         self._resize(0)

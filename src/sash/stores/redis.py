@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
 from uuid import uuid4
 
 import redis
@@ -27,6 +28,16 @@ from sash.stores.errors import NotAStore, StoreError, StoreFull, StoreUnavailabl
 
 FORMAT = b"sash store 1 "  # then an id: a store that was lost and made anew is not the same
 MARK = b""  # a field that no record can have
+
+# What a URL may say of a connection: nothing that changes answers or sends something twice.
+OPTIONS = frozenset(
+    ("client_name", "db", "health_check_interval", "max_connections", "socket_connect_timeout",
+     "socket_keepalive", "socket_timeout")
+)  # fmt: skip
+TLS_OPTIONS = frozenset(
+    ("ssl_ca_certs", "ssl_ca_path", "ssl_cert_reqs", "ssl_certfile", "ssl_check_hostname",
+     "ssl_keyfile", "ssl_keyfile_password")
+)  # fmt: skip
 
 # KEYS: the records, their order. ARGV: the mark; three counts; for each expected record its
 # key, whether it is there, its value; for each range its two ends; for each put key and value.
@@ -67,10 +78,14 @@ return {redis.call('HGET', KEYS[1], ''), found}
 class Redis(Store):
     """The store called `title` in the server and database of `url`, made if not there.
 
+    url      redis://host:port/database, or rediss:// with TLS; user and password before the
+             host; port 6379 and database 0 if they are left out. Options of redis-py's
+             connections that change no answer may follow a question mark.
     timeout  seconds to wait for the server, to connect and to answer.
     """
 
     def __init__(self, url: str, *, title: str = "sash", timeout: float = 30.0) -> None:
+        _check_url(url)
         self._client = redis.Redis.from_url(
             url,
             socket_timeout=timeout,
@@ -81,7 +96,8 @@ class Redis(Store):
         )
         at = self._client.connection_pool.connection_kwargs
         scheme = url.partition(":")[0]  # the name is shown, so it must not have the password
-        self.name = f"{scheme}://{at.get('host', 'localhost')}:{at.get('port', 6379)}/{at['db']}"
+        where = at.get("host", "localhost"), at.get("port", 6379), at.get("db", 0)
+        self.name = "{}://{}:{}/{}".format(scheme, *where)
         self._records, self._order = f"{{{title}}}:records", f"{{{title}}}:order"
         self._script = self._client.register_script(COMMIT)
         self._list = self._client.register_script(LIST)
@@ -172,7 +188,7 @@ class Redis(Store):
             raise NotAStore(
                 self.name,
                 f"{self._records!r} is not the store that was opened: the server lost it "
-                "(restarted without appendonly?) or it was deleted; bring it back, or open anew",
+                "(restarted without appendonly?) or it was deleted: bring it back, or open again",
             )
 
     def _call(self, doing: str, command: Any, *args: Any) -> Any:
@@ -204,6 +220,26 @@ class Redis(Store):
             if "WRONGTYPE" in text:
                 raise self._taken() from error
             raise StoreError(self.name, f"{doing}: {error}") from error
+
+
+def _check_url(url: str) -> None:
+    """ValueError for what redis-py would leave out in silence, or fail on at the first call."""
+    parts = urlsplit(url)
+    shown = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()  # without a password
+    try:
+        _ = parts.port
+    except ValueError as problem:
+        raise ValueError(f"{shown}: {problem}; say 'redis://host:6379/0'") from None
+    path = unquote(parts.path).strip("/")
+    if path and not path.isdecimal():
+        raise ValueError(f"{shown}: the database is a number, as in 'redis://host:6379/0'")
+    for option in parse_qs(parts.query, keep_blank_values=True):
+        if option not in OPTIONS and not (parts.scheme == "rediss" and option in TLS_OPTIONS):
+            known = OPTIONS | TLS_OPTIONS if parts.scheme == "rediss" else OPTIONS
+            raise ValueError(
+                f"{shown}: no option of a Redis store is called {option!r}; "
+                f"there are {', '.join(sorted(known))}"
+            )
 
 
 def _ends(start: bytes, stop: bytes | None) -> tuple[bytes, bytes]:

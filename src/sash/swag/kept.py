@@ -100,6 +100,7 @@ class Kept:
 
     def next_commit(self) -> Any:
         at = self._window._at
+        self.ledger.make_way()
         return self.ledger.commit(self._window._room.take(at), at)
 
     def ending(self) -> Any:

@@ -45,6 +45,7 @@ from sash.stores import (
     Store,
     StoreConflict,
     StoreError,
+    StoreFull,
     numbers,
 )
 from sash.stores.contract import Range
@@ -126,6 +127,11 @@ class Flight:
         for ledger, commit in self.parts:
             ledger.known, ledger.flight = commit.header or None, None
 
+    def dissolve(self) -> None:
+        """A full store took nothing of it: it becomes a part of each ledger's next commit."""
+        for ledger, commit in self.parts:
+            ledger.keep(commit)
+
     def own(self) -> None:
         """Keep what it has, whatever becomes of the tails."""
         for _, commit in self.parts:
@@ -165,6 +171,8 @@ class Ledger:
         self._gone: dict[int, int] = {}  # the first page of each level that may be there
         self._ahead = self._size = 0  # bytes of pages ahead of a commit, and of its tails
         self._stale: list[Range] = []
+        self._refused: dict[Place, Any] = {}  # pages that a full store did not take
+        self.is_behind = False  # whether a full store refused something that is not there yet
         self.body = b""
         self.tails: list[tuple[int, Any]] = []
         found, tails = self.space.get_many([HEADER, TAILS])
@@ -205,8 +213,8 @@ class Ledger:
         self._stale.append((numbers(len(self.tails)), numbers(LEVELS)))
 
     def wipe(self) -> None:
-        """Begin anew: the next commit deletes all pages."""
-        self._gone, self._stale = {}, [(numbers(0), numbers(LEVELS))]
+        """Begin again: the next commit deletes all pages."""
+        self._gone, self._stale, self._refused = {}, [(numbers(0), numbers(LEVELS))], {}
 
     # What the room asks for
 
@@ -232,6 +240,21 @@ class Ledger:
         if self.flight is not None:
             self.flight.settle()
 
+    def make_way(self) -> None:
+        """Before a commit, as `prepare`; but what a full store refused becomes a part of the
+        commit, less what was evicted since, so that evictions make room."""
+        try:
+            self.prepare()
+        except StoreFull:
+            assert self.flight is not None
+            self.flight.dissolve()
+
+    def keep(self, commit: Commit) -> None:
+        """What was refused goes with the next commit."""
+        self._refused |= commit.pages
+        self._stale = commit.deletes + self._stale
+        self.flight, self.is_behind = None, True
+
     def write(self, found: dict[Place, Any], at: Any) -> None:
         """Pages that left the tails: ahead, or with a commit when that costs little."""
         self._ahead += sum(getattr(values, "nbytes", 8 * len(values)) for values in found.values())
@@ -250,6 +273,8 @@ class Ledger:
             Flight([(self, self.stamped(Commit(b"", pages=found)))]).own()
             raise
         self.body = state
+        pages = self._refused.items()
+        self._refused = {p: v for p, v in pages if p[1] >= at.f >> p[0] >> self.bits}
         deletes: list[Range] = []
         for level in range(0, len(tails), self.bits):  # those that have pages
             first, gone = at.f >> level >> self.bits, self._gone.get(level, 0)
@@ -261,20 +286,23 @@ class Ledger:
 
     def ending(self) -> Commit:
         """A commit after which nothing of the window is there."""
-        self.prepare()
-        self.body, self._gone, self._stale = b"", {}, []
+        self.make_way()
+        self.body, self._gone, self._stale, self._refused = b"", {}, [], {}
+        self.is_behind = False
         return Commit(b"", deletes=[(b"", None)])
 
     def stamped(self, commit: Commit) -> Commit:
-        """With a header of its own; what is stale goes with the first."""
+        """With a header of its own; what is stale or was refused goes with the first."""
         self._number += 1
         commit.header = seal(_STAMP.pack(self._number, self._owner) + self.body, kind=HEADER)
         commit.deletes, self._stale = self._stale + commit.deletes, []
+        commit.pages, self._refused = self._refused | commit.pages, {}
+        self.is_behind = False
         return commit
 
     def _flying(self, place: Place) -> Any:
         if self.flight is None:
-            return None
+            return self._refused.get(place)
         return next((c.pages.get(place) for ledger, c in self.flight.parts if ledger is self), None)
 
 

@@ -122,13 +122,13 @@ class Windows:
     def commit(self, offset: int | None = None) -> int:
         """Have the store keep all windows as they are now, as one; gives the offset."""
         for window in self._here.values():  # first what may fail, then what changes something
-            _kept(window).ledger.prepare()
-        self._ledger.prepare()
+            _kept(window).ledger.make_way()
+        self._ledger.make_way()
         self._base = self.offset if offset is None else offset
         parts = []
         for key, window in self._here.items():
-            if _ends(window) != self._committed[key]:
-                kept = _kept(window)
+            kept = _kept(window)
+            if self._is_new(key):
                 parts.append((kept.ledger, kept.next_commit() if len(window) else kept.ending()))
                 self._committed[key] = _ends(window)
         self._ledger.body = encode({**self._what, "offset": self._base})
@@ -150,6 +150,11 @@ class Windows:
     def _new_items(self, key: Key) -> int:
         return int(self._here[key]._at.e - self._committed[key][1])
 
+    def _is_new(self, key: Key) -> bool:
+        """Whether the store does not have a window as it is, and it is not on its way there."""
+        window = self._here[key]
+        return _kept(window).ledger.is_behind or _ends(window) != self._committed[key]
+
     def _measure(self) -> None:
         """The window that was in use last may have grown."""
         key = self._last
@@ -166,7 +171,7 @@ class Windows:
                 break
             total -= self._sizes[key]
             leaving.append(key)
-        if any(_ends(self._here[key]) != self._committed[key] for key in leaving):
+        if any(map(self._is_new, leaving)):
             self.commit()
         for key in leaving:
             _kept(self._here[key]).ledger.prepare()
