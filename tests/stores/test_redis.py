@@ -49,7 +49,7 @@ def check_whole(store: stores.Store) -> int | None:
 
 def test_a_server_killed_in_the_middle(new_server):
     """It keeps a log; it is killed while commits run; back again, the store goes on."""
-    server = new_server("--appendonly", "yes")
+    server = new_server("--appendonly", "yes", "--appendfsync", "always")
     store = stores.open(server.url)
     last: int | None = None
 

@@ -166,10 +166,12 @@ def test_types_are_known_from_the_first_batch_on() -> None:
     window.evict()
     window.commit()
     window.insert_many(np.arange(1000.0))
-    assert (window.query(), window.offset, window.is_typed) == (999.0, 1001, True)
+    assert (window.query(), window.offset) == (999.0, 1001)
+    assert window._layout is not None
     window.commit()
     again = swag.AMTA(m.Max(), store=store, **SMALL)
-    assert (again.query(), again.offset, again.is_typed, len(again)) == (999.0, 1001, True, 1000)
+    assert (again.query(), again.offset, len(again)) == (999.0, 1001, 1000)
+    assert again._layout == window._layout
     again.check()
     again.evict_many(1000)
     again.commit()

@@ -2,8 +2,9 @@
 
 Cost    one trip a call; get O(1) a record, put and delete O(log n) a record.
 Space   in the server: the records, and each key once more.
-Lasts   committed: as the server is set up. With appendonly it survives the server,
-        without it a restart loses the store, and that is noticed, not read as empty.
+Lasts   committed: as the server is set up. With appendonly and appendfsync always it
+        survives the server; with everysec, the server's crash may lose the last seconds.
+        Without appendonly a restart loses the store; that is noticed, not read as empty.
 
 A hash has the records, a sorted set their keys in order. A commit is a script: like
 MULTI and EXEC it runs alone and is replayed whole or not at all, and unlike them it can
