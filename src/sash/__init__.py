@@ -5,7 +5,6 @@ from typing import Any
 from sash import monoids, swag
 from sash.monoids import Monoid
 from sash.windows import (
-    calendar,
     delta,
     groups_between,
     lifetime,
@@ -22,9 +21,9 @@ from sash.windows import (
 __version__ = "0.1.0"
 
 __all__ = [
-    "Monoid", "calendar", "delta", "features", "functions", "groups_between", "lifetime",
-    "monoids", "policy", "range_between", "rows", "rows_between", "session", "sliding", "swag", "tumbling", "until",
-    "windowed",
+    "Monoid", "delta", "features", "functions", "groups_between", "lifetime", "monoids", "policy",
+    "range_between", "rows", "rows_between", "session", "sliding", "stream", "swag", "tumbling",
+    "until", "windowed",
 ]  # fmt: skip
 
 
@@ -34,6 +33,8 @@ def __getattr__(name: str) -> Any:
 
     if name in ("windowed", "features"):
         return getattr(importlib.import_module("sash.tables"), name)
+    if name == "stream":
+        return importlib.import_module("sash.streams").stream
     if name in ("functions", "spark"):
         return importlib.import_module(f"sash.{name}")
     raise AttributeError(f"module 'sash' has no attribute {name!r}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -16,7 +15,7 @@ from sash.plan.explain import Explanation, explain
 from sash.plan.expressions import Expression
 from sash.plan.lower import lowered
 from sash.plan.plan import Options, plan_of
-from sash.windows import Calendar, Frame, Range, Sliding, sliding, sliding_calendar
+from sash.windows import Frame, Range, Sliding, sliding
 from sash.windows.frames import length
 
 
@@ -31,23 +30,19 @@ class Windowed:
         options: dict[str, Any],
         slide: Any = None,
         descending: bool = False,
-        fill: bool = False,
     ) -> None:
         self._data, self._by, self._time = data, tuple(by), time
         self._options, self._slide, self._descending = options, slide, descending
-        self._fill = fill
 
-    def every(self, slide: Any, fill: bool = False) -> Windowed:
+    def every(self, slide: Any) -> Windowed:
         """One row a key and window, the windows a `slide` apart, as Spark's window() gives.
 
         Windows are [window_start, window_end) of the size that `.over(...)` gives, edges
-        at whole slides since 1970; a key has those that have rows of it. With `fill` it has
-        windows without rows too, from its first to its last. A slide of `sash.calendar(…)`
-        gives windows of the calendar: days, months, … in a time zone.
+        at whole slides since 1970; a key has those that have rows of it.
         """
         if self._descending:
             raise ValueError("every: windows by the clock have no descending order")
-        return Windowed(self._data, self._by, self._time, self._options, slide, fill=fill)
+        return Windowed(self._data, self._by, self._time, self._options, slide)
 
     def agg(self, **aggregations: Expression) -> Any:
         """The table with one column more for each aggregation, of the same kind as it came.
@@ -90,9 +85,7 @@ class Windowed:
         if not aggregations:
             raise TypeError('agg needs at least one aggregation: n=sf.count().over("1 hour"), say')
         found = lowered(aggregations)
-        every = None
-        if self._slide is not None:
-            every = replace(_every(self._slide, found.aggregations), fill=self._fill)
+        every = None if self._slide is None else _every(self._slide, found.aggregations)
         given = (self._descending, every, found.results, found.names)
         return Query(self._by, self._time, found.aggregations, *given)
 
@@ -168,10 +161,6 @@ def _every(slide: Any, aggregations: dict[str, Aggregation]) -> Sliding:
             raise ValueError(
                 f"every: {first} is over {frame}, {name} over {other}; one call, one size"
             )
-    if frame is not None and (frame.exclude or frame.most or not frame.peers):
-        raise ValueError(f"{first}: with every, a window has no row of its own: {frame}")
-    if isinstance(slide, Calendar):
-        return sliding_calendar(frame, slide)
     return sliding(_size(first, frame), slide)
 
 
@@ -194,6 +183,28 @@ def _schema(data: Any, query: Query) -> pa.Schema:
 
 def _kind(data: Any) -> str:
     return type(data).__module__.partition(".")[0]
+
+
+def as_arrow(data: Any) -> pa.Table:
+    """A table of any kind in process as a pyarrow Table."""
+    if isinstance(data, pa.Table):
+        return data
+    if isinstance(data, pa.RecordBatch):
+        return pa.Table.from_batches([data])
+    if _kind(data) == "polars" and hasattr(data, "to_arrow"):
+        return data.to_arrow()
+    if _kind(data) == "pandas" and hasattr(data, "columns"):
+        return pa.Table.from_pandas(data, preserve_index=False).replace_schema_metadata()
+    raise TypeError(f"expected a pyarrow, pandas or polars table, not {type(data)!r}")
+
+
+def like(data: Any, table: pa.Table) -> Any:
+    """A pyarrow Table as a table of the kind that `data` is of."""
+    if _kind(data) == "polars":
+        import polars
+
+        return polars.from_arrow(table)
+    return table.to_pandas() if _kind(data) == "pandas" else table
 
 
 def _in_process(data: Any, query: Query, options: Options) -> Any:

@@ -15,9 +15,12 @@ from pyspark.sql import SparkSession
 
 import sash
 from sash import functions as sf
-from sash.engine.live import Live
-from sash.engine.pages import KEY
-from sash.engine.shard import Shard
+from sash.engine.stream.definition import StreamDefinition
+from sash.engine.stream.keys import with_keys
+from sash.engine.stream.manifest import NAME, Manifest
+from sash.engine.stream.pages import BytesPages
+from sash.engine.stream.shard import Shard, Work
+from sash.plan.plan import plan_of
 from sash.spark.state import rows_of
 from tests.spark import streams
 
@@ -118,12 +121,13 @@ def test_what_is_answered(name: str) -> None:
     """A row that waits is one that has not come out, whatever it waits for."""
     table = streams.rows(np.random.default_rng(21), 300, disorder=5)
     query = sash.windowed(table, "k", time="ts").query(**ASKED[name])
+    work = Work(StreamDefinition(plan_of(query, table.schema), {"s": pa.int64()}))
     store, out, mark = InMemory(), set(), None
     for batch in streams.cut(table, 5):
-        keys = batch.column("k").to_pylist()
-        hashes = [9 if k is None else int(k[1:]) // 2 for k in keys]  # two keys share one
-        shard = Shard(Live(query, table.schema, {"s": pa.int64()}), store)
-        step = shard.step(batch.append_column(KEY, pa.array(hashes, pa.int64())), mark)
+        known = Manifest.load(store[NAME]) if NAME in store else None
+        shard = Shard(work, BytesPages(store), known)
+        step = shard.step(with_keys(batch, ["k"]), mark)
+        store[NAME] = shard.manifest.dump()
         out |= set(step.rows.column("i").to_pylist())
         mark = int(np.asarray(batch.column("ts").cast(pa.int64())).max()) - 5 * streams.SECOND
     pages = pa.table({"shard": [3] * len(store), "name": [*store], "page": [*store.values()]})
@@ -152,17 +156,19 @@ def test_explain(spark: SparkSession, tmp_path: Path) -> None:
 shards    4, by the hash of k; one call of transformWithState has a shard's keys
 emit      final: each row once the watermark, 0:10:00 behind the youngest row, has passed it
 late      rows that the watermark had passed before their micro-batch are counted
-keeps     of k, ts, x, the rows of the last 1:00:00; of g, v, w, i, until a row is answered
-state     pages of rows in Spark's state store, written once; copies in local files
-"""
+keeps     of k, ts, x, what later rows reach: see each frame; of g, v, w, i, until a row is answered
+state     pages in Spark's state store, written once; copies in local files
+1. the last 1 hour; bounds: two pointers over the rows in order
+   keeps the rows of the last 1:00:00 in bulks"""
     shown = "\n".join(line for line in text.splitlines() if not line.startswith("Arrow"))
     assert shown.startswith(expected), text
-    assert "hi: max(x), TwoStacksLite" in text
+    assert "hi: max(x), AMTA" in text
     asked = {"n": sf.count().over(sash.rows_between(-2, 1)), "s": sf.sum("v").over(sash.rows(3))}
     text = sash.windowed(stream, time="ts", late="side", cache=False).explain(**asked)
     assert "no key: one does all" in text
     assert "has passed it, and 1 row of its key after it are settled" in text
-    assert "what later rows can reach (rows from" in text
+    assert "keeps the last rows of each key that a later one reaches" in text
+    assert "keeps rows until those after them have come" in text
     assert "come out without answers, their column late true" in text
     text = sash.windowed(stream, "k", time="ts", emit="arrival").explain(**asked)
     assert "arrival: each row in its own micro-batch" in text

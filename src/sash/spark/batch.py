@@ -23,12 +23,12 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructField, StructType
 
+from sash.engine.answers import answer_types
 from sash.monoids.pickling import check_pickles
 from sash.plan.definition import WINDOW, Query
 from sash.plan.plan import BY_DEFAULT, Options
 from sash.spark import split as splits
 from sash.spark import window_spec
-from sash.spark.answers import answer_types
 from sash.spark.names import as_spelled, plain, quoted
 from sash.spark.partition import Work
 from sash.spark.types import arrow_schema, spark_type, transferable

@@ -5,14 +5,13 @@ Of a stream: its shards, when rows come out, what is kept; then the query.
 
 from __future__ import annotations
 
-import math
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from sash.engine.live import Live
+from sash.engine.stream.definition import StreamDefinition
+from sash.engine.stream.explain import length_of
 from sash.plan.explain import Explanation, Step, counted, explain, order
 from sash.plan.plan import plan_of
-from sash.plan.types import unit_of
 
 if TYPE_CHECKING:
     from sash.spark.batch import Job
@@ -68,32 +67,36 @@ def _arrow(job: Job) -> str | None:
     return f"{rows} rows a batch; {BATCH} are about 1.4 times as fast: set {setting}"
 
 
-def stream_text(job: Job, live: Live, delay: int | None, late: str, cache: bool) -> Explanation:
-    """The stream, a line for each of its steps, for each frame and for each answer."""
-    by = f"by the hash of {', '.join(live.query.by)}" if live.query.by else "no key: one does all"
+def stream_steps(
+    job: Job, definition: StreamDefinition, delay: int | None, late: str, cache: bool
+) -> list[Step]:
+    """What a stream does besides its plan, a line for each step."""
+    query = definition.plan.query
+    by = f"by the hash of {', '.join(query.by)}" if query.by else "no key: one does all"
     near = "copies in local files" if cache else "no copies in local files"
+    shards = f"{definition.shards}, {by}; one call of transformWithState has a shard's keys"
     steps = [
-        ("shards", f"{live.shards}, {by}; one call of transformWithState has a shard's keys"),
-        ("emit", _emit(live, delay)),
-        ("late", _late(delay, late)),
-        ("keeps", _keeps(live)),
-        ("state", f"pages of rows in Spark's state store, written once; {near}"),
+        Step("shards", shards),
+        Step("emit", _emit(definition, delay)),
+        Step("late", _late(delay, late)),
+        Step("keeps", _keeps(definition)),
+        Step("state", f"pages in Spark's state store, written once; {near}"),
     ]
     if slow := _arrow(job):
-        steps.append(("Arrow", slow))
-    plan = plan_of(job.query, job.schema, job.options)
-    return explain(plan, [Step(name, what) for name, what in steps])
+        steps.append(Step("Arrow", slow))
+    return steps
 
 
-def _emit(live: Live, delay: int | None) -> str:
-    if live.emit == "arrival":
+def _emit(definition: StreamDefinition, delay: int | None) -> str:
+    if definition.emit == "arrival":
         return "arrival: each row in its own micro-batch, over the rows known then"
     mark = f"the watermark, {timedelta(milliseconds=delay or 0)} behind the youngest row,"
-    if live.query.every is not None:
+    if definition.plan.query.every is not None:
         return f"final: each window once {mark} has passed its end"
-    more = f" and {_span(live, live.ahead)} more" if live.ahead else ""
-    if live.rows_ahead:
-        more += f", and {counted(live.rows_ahead, 'row')} of its key after it are settled"
+    ahead, rows = definition.ahead, definition.rows_ahead
+    more = f" and {length_of(definition, ahead)} more" if ahead else ""
+    if rows:
+        more += f", and {counted(rows, 'row')} of its key after it are settled"
     return f"final: each row once {mark} has passed it{more}"
 
 
@@ -104,20 +107,8 @@ def _late(delay: int | None, late: str) -> str:
     return f"rows that the watermark had passed before their micro-batch {what}"
 
 
-def _keeps(live: Live) -> str:
-    columns = f"of {', '.join(live.needed)}"
-    if live.behind < math.inf:
-        kept = f"{columns}, the rows of the last {_span(live, live.ahead + live.behind)}"
-    else:
-        which = ", ".join(live.described()["not by time"])
-        kept = f"{columns}, what later rows can reach ({which}); the rest is swept by halves"
-    if live.rest and live.emit == "final":
-        kept += f"; of {', '.join(live.rest)}, until a row is answered"
-    return kept
-
-
-def _span(live: Live, steps: float) -> str:
-    unit = unit_of(live.schema.field(live.query.time).type)
-    if unit is None or math.isinf(steps):
-        return f"{steps:g} steps of {live.query.time}"
-    return str(timedelta(microseconds=steps * unit // 1000))
+def _keeps(definition: StreamDefinition) -> str:
+    columns = f"of {', '.join(definition.needed)}, what later rows reach: see each frame"
+    if definition.passthrough and definition.emit == "final":
+        columns += f"; of {', '.join(definition.passthrough)}, until a row is answered"
+    return columns

@@ -1,23 +1,29 @@
-"""The stateful processor: a call a shard and micro-batch, its windows in Spark's state store."""
+"""The stateful processor: a call per shard and micro-batch, its windows in Spark's state store.
+
+Spark starts a Python process on the driver for each micro-batch, which imports this module: so
+nothing that is heavy is imported before rows are there.
+"""
 
 from __future__ import annotations
 
+import pickle
+import zlib
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-import pyarrow as pa
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from sash.engine.live import LATE, Live, Stats
-from sash.engine.pages import KEY, LIST, from_bytes, to_bytes
-from sash.engine.shard import Shard, Step
-from sash.spark.local_pages import LocalPages, NoPages
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from sash.engine.stream.definition import StreamDefinition
+    from sash.engine.stream.pages import Page
+    from sash.engine.stream.shard import Step
+    from sash.spark.local_pages import LocalPages, NoPages
 
 STATE = "windows"
 """The state variable: pages by name."""
-
-OUTPUT = "rows binary, " + ", ".join(f"{name} long" for name in Stats._fields)
 
 
 class StatePages:
@@ -26,44 +32,86 @@ class StatePages:
     def __init__(self, state: Any, near: LocalPages | NoPages) -> None:
         self._state, self._near = state, near
 
-    def get(self, name: str) -> Any:
-        found = None if name == LIST else self._near.get(name)
-        if found is not None:
-            return found
+    def manifest(self, name: str) -> Any:
+        """The manifest's bytes, or None."""
         row = self._state.getValue((name,))
-        if row is None:
-            return None
-        if name != LIST:
-            self._near.put(name, row[0])
-        return row[0]
+        return None if row is None else row[0]
 
-    def put(self, name: str, data: Any) -> None:
+    def put_manifest(self, name: str, data: bytes) -> None:
+        self._state.updateValue((name,), (data,))
+
+    def get(self, page: Page) -> pa.Table:
+        from sash.engine.stream.pages import StateError, fits, from_bytes
+
+        near = self._near.get(page.name)
+        if near is not None and fits(page, near):
+            return from_bytes(near)
+        row = self._state.getValue((page.name,))
+        if row is None or not fits(page, row[0]):
+            what = "missing from" if row is None else "damaged in"
+            raise StateError(
+                f"page {page.name} is {what} Spark's state store: go back to a copy of the "
+                "checkpoint, or start from a new one"
+            )
+        self._near.put(page.name, row[0])
+        return from_bytes(row[0])
+
+    def put(self, name: str, table: pa.Table) -> Page:
+        from sash.engine.stream.pages import Page, to_bytes
+
+        data = to_bytes(table)
         self._state.updateValue((name,), (bytes(data),))
-        if name != LIST:
-            self._near.put(name, data)
+        self._near.put(name, data)
+        return Page(name, table.num_rows, data.size, zlib.crc32(data))
 
-    def delete(self, name: str) -> None:
-        self._state.removeKey((name,))
-        self._near.delete(name)
+    def delete(self, page: Page) -> None:
+        self._state.removeKey((page.name,))
+        self._near.delete(page.name)
 
 
 class Processor(StatefulProcessor):
     """Runs shards; `ticks` are steps of the time column a millisecond, None without a watermark."""
 
-    def __init__(self, live: Live, names: tuple[str, ...], options: dict[str, Any]) -> None:
-        self._live = live
-        columns = [live.schema.field(name) for name in names]
-        self._schema = pa.schema([pa.field(KEY, pa.int64()), *columns])
+    def __init__(
+        self, definition: StreamDefinition, names: tuple[str, ...], options: dict[str, Any]
+    ) -> None:
+        from pyspark import cloudpickle
+
+        self._pickled: bytes = cloudpickle.dumps(definition)  # type: ignore[no-untyped-call]
+        self._names = names
         self._ticks: int | None = options["ticks"]
         self._late, self._cache = options["late"], options["cache"]
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
         self._state = handle.getMapState(STATE, "name string", "page binary")
+        self._ready = False
+
+    def _prepare(self) -> None:
+        """What rows need, made when the first ones are there."""
+        import pyarrow as pa
+
+        from sash.engine.stream.pages import CHECK, KEY
+        from sash.engine.stream.shard import Work
+        from sash.spark.local_pages import LocalPages, NoPages
+
+        if self._ready:
+            return
         self._near = LocalPages() if self._cache else NoPages()
+        self._definition: StreamDefinition = pickle.loads(self._pickled)
+        self._work = Work(self._definition)
+        columns = [self._definition.schema.field(name) for name in self._names]
+        numbers = [pa.field(name, pa.int64()) for name in (KEY, CHECK)]
+        self._schema = pa.schema([*numbers, *columns])
+        self._ready = True
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
         """A micro-batch's blocks of a shard."""
+        import pyarrow as pa
+
+        from sash.engine.stream.pages import from_bytes
+
+        self._prepare()
         blocks = [from_bytes(b) for part in rows for b in part["rows"] if b]
         table = pa.concat_tables(blocks).cast(self._schema) if blocks else self._nothing()
         yield self._step(table, timerValues)
@@ -72,24 +120,37 @@ class Processor(StatefulProcessor):
         self, key: Any, timerValues: Any, expiredTimerInfo: Any
     ) -> Iterator[pd.DataFrame]:
         """The watermark has moved, and no rows have come."""
+        self._prepare()
         yield self._step(self._nothing(), timerValues)
 
     def close(self) -> None:
         """A task ends: a good time to look after local files."""
-        self._near.tidy()
+        if getattr(self, "_ready", False):
+            self._near.tidy()
 
     def _nothing(self) -> pa.Table:
-        return pa.schema([pa.field(KEY, pa.int64()), *self._live.schema]).empty_table()
+        return self._schema.empty_table()
 
     def _step(self, rows: pa.Table, timers: Any) -> pd.DataFrame:
-        shard = Shard(self._live, StatePages(self._state, self._near))
+        import pandas as pd
+
+        from sash.engine.stream.manifest import NAME, Manifest
+        from sash.engine.stream.shard import Shard
+
+        pages = StatePages(self._state, self._near)
+        known = pages.manifest(NAME)
+        shard = Shard(self._work, pages, None if known is None else Manifest.load(known))
         watermark = None
         if self._ticks is not None:
             passed = timers.getCurrentWatermarkInMs()
             self._wake(passed)
             watermark = passed * self._ticks if passed > 0 else None
+        before = shard.manifest.watermark
         step = shard.step(rows, watermark)
-        return pd.DataFrame({"rows": [self._block(step)], **step.stats._asdict()})
+        if rows.num_rows or shard.manifest.watermark != before or known is None:
+            pages.put_manifest(NAME, shard.manifest.dump())
+        figures = shard.measured(step.stats)._asdict()
+        return pd.DataFrame({"rows": [self._block(step)], **figures})
 
     def _wake(self, passed: int) -> None:
         """Have the shard called again when the watermark moves on, rows or not."""
@@ -98,9 +159,14 @@ class Processor(StatefulProcessor):
         self._handle.registerTimer(max(0, passed) + 1)
 
     def _block(self, step: Step) -> bytes:
+        import pyarrow as pa
+
+        from sash.engine.stream.definition import LATE
+        from sash.engine.stream.pages import to_bytes
+
         rows = step.rows
         if self._late == "side":
-            marked = self._live.marked(step.late)
+            marked = self._definition.marked(step.late)
             flags = [False] * rows.num_rows + [True] * marked.num_rows
             rows = pa.concat_tables([rows, marked]).append_column(LATE, pa.array(flags, pa.bool_()))
         return bytes(to_bytes(rows)) if rows.num_rows else b""

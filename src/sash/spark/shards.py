@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from sash.engine.pages import from_bytes, to_bytes
+from sash.engine.stream.pages import from_bytes, to_bytes
 
 PACKED = pa.schema([pa.field("shard", pa.int32()), pa.field("rows", pa.binary())])
 ROWS = 1 << 20

@@ -16,11 +16,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
-from sash.engine import live
-from sash.engine.columns import changes, numbers, one_array
-from sash.engine.pages import LIST, ROWS, SLICES, Listing, Page, from_bytes, rest_of
-from sash.engine.rows import HELD
-from sash.engine.table import key_codes
+from sash.engine.columns import numbers, one_array
+from sash.engine.order import key_codes
+from sash.engine.stream.key_windows import EMITTED
+from sash.engine.stream.manifest import NAME, Manifest
+from sash.engine.stream.pages import BytesPages, Page, Pages, from_bytes
+from sash.engine.stream.tails import Tails
 from sash.plan.types import unit_of
 from sash.spark.processor import STATE
 
@@ -37,13 +38,13 @@ def read_state(
     Columns: `shard`; those of the stream that windows read, and the others of rows that are
     yet to be answered (null afterwards: they are no longer kept); `answered`, whether a row
     has come out. `operator`: which call's, where a query has several; `batch`: as of which
-    micro-batch, the last one unless told. Costs a read of all the state. With `every`, what
-    slices have combined are no rows any more: describe_state counts them.
+    micro-batch, the last one by default. Costs a read of all the state. Partials (of slices,
+    of keys, of neighbouring bulks) are no rows: describe_state counts them.
     """
     number = _operator(spark, location, operator)
     pages = _pages(spark, location, number, batch)
-    listings = _listings(pages)
-    schema = _schema(pages, listings)
+    manifests = _manifests(pages)
+    schema = _schema(pages, manifests)
     decode = _decoder(schema)
     return pages.groupBy(SHARD).applyInArrow(decode, from_arrow_schema(schema))
 
@@ -51,25 +52,31 @@ def read_state(
 def describe_state(
     spark: SparkSession, location: str, *, operator: int | None = None, batch: int | None = None
 ) -> dict[str, Any]:
-    """What a checkpoint's windows are for and how much they hold, from the lists of pages.
+    """What a checkpoint's windows are for and how much they hold, from the manifests.
 
-    `definition`, `watermark`, `shards` that have been used, `pages`, `rows`, `slices` (with
-    `every`, one a key and slice) and `bytes`.
+    `definition`, `watermark`, `complete_from` (from when on all rows are held; None: all there
+    ever were), `shards` that have been used, `pages`, `rows`, `slices` (with `every`, one per
+    key and slice), `partials` per key, and `bytes`.
     """
     number = _operator(spark, location, operator)
-    listings = list(_listings(_pages(spark, location, number, batch)).values())
-    pages = [page for each in listings for page in each.pages]
-    marks = [each.watermark for each in listings if each.watermark is not None]
-    definition = listings[0].definition if listings else {}
+    manifests = list(_manifests(_pages(spark, location, number, batch)).values())
+    marks = [each.watermark for each in manifests if each.watermark is not None]
+    complete = [each.complete for each in manifests if each.complete is not None]
+    definition = manifests[0].definition if manifests else {}
+    nodes = [node for each in manifests for node in each.bulks.nodes.values()]
+    leaves = sum(page.rows for node in nodes for page in (node.rows, *node.late) if page)
+    sliced = definition.get("every") is not None and bool(definition["partials"])
     return {
         "operator": number,
         "definition": definition,
         "watermark": _moment(max(marks), definition) if marks else None,
-        "shards": len(listings),
-        "pages": len(pages),
-        "rows": sum(page.rows for page in pages if page.kind == ROWS),
-        "slices": sum(page.rows for page in pages if page.kind == SLICES),
-        "bytes": sum(each.size for each in listings),
+        "complete_from": _moment(max(complete), definition) if complete else None,
+        "shards": len(manifests),
+        "pages": sum(len(each.pages) for each in manifests),
+        "rows": sum(each.rows for each in manifests) - (leaves if sliced else 0),
+        "slices": leaves if sliced else 0,
+        "partials": sum(node.map.rows for node in nodes if node.map is not None),
+        "bytes": sum(each.size for each in manifests),
     }
 
 
@@ -101,25 +108,35 @@ def _pages(spark: SparkSession, location: str, operator: int, batch: int | None)
     return read.load(location).select(*columns)
 
 
-def _listings(pages: DataFrame) -> dict[int, Listing]:
-    """The shards' lists of pages."""
-    lists = pages.where(F.col("name") == LIST).collect()
-    return {row.shard: Listing.load(row.page) for row in lists}
+def _manifests(pages: DataFrame) -> dict[int, Manifest]:
+    """The shards' manifests."""
+    found = pages.where(F.col("name") == NAME).collect()
+    return {row.shard: Manifest.load(row.page) for row in found}
 
 
-def _schema(pages: DataFrame, listings: dict[int, Listing]) -> pa.Schema:
+def _schema(pages: DataFrame, manifests: dict[int, Manifest]) -> pa.Schema:
     """The columns that come out, of the types that pages have."""
-    definition = next(iter(listings.values())).definition if listings else None
+    definition = next(iter(manifests.values())).definition if manifests else None
     texts = {} if definition is None else {**definition["columns"], **definition["other columns"]}
     kinds = {name: _type(text) for name, text in texts.items()}
-    known = [page for each in listings.values() for page in each.pages if page.kind == ROWS]
+    known = [page for each in manifests.values() for page, _ in _with_rows(each)]
+    known += [each.page for m in manifests.values() for each in m.pending]
     if known:
-        one = max(known, key=lambda page: page.rest > 0)
-        chosen = pages.where(F.col("name").isin(one.name, rest_of(one.name))).collect()
+        chosen = pages.where(F.col("name").isin([page.name for page in known[-1:]])).collect()
         seen = {f.name: f.type for row in chosen for f in from_bytes(row.page).schema}
         kinds = {name: seen.get(name, kind) for name, kind in kinds.items()}
     found = pa.schema([(SHARD, pa.int32()), *kinds.items(), (ANSWERED, pa.bool_())])
     return to_arrow_schema(from_arrow_schema(found), timezone="UTC")  # as applyInArrow wants it
+
+
+def _with_rows(manifest: Manifest) -> list[tuple[Page, Page | None]]:
+    """The pages of rows in bulks, and of the columns that wait beside them."""
+    if manifest.definition["every"] is None:
+        nodes = list(manifest.bulks.nodes.values())
+    else:
+        nodes = list(manifest.reread.nodes.values())
+    found = [(node.rows, node.rest) for node in nodes if node.rows is not None]
+    return found + [(page, None) for node in nodes for page in node.late]
 
 
 def _type(text: str) -> pa.DataType:
@@ -146,51 +163,72 @@ def _decoder(schema: pa.Schema) -> Any:
 def rows_of(pages: pa.Table, schema: pa.Schema) -> pa.Table:
     """A shard's rows from its pages, in order of key and time."""
     known = dict(zip(pages.column("name").to_pylist(), pages.column("page"), strict=True))
-    if LIST not in known:
+    if NAME not in known:
         return schema.empty_table()
-    listing = Listing.load(known[LIST].as_py())
-    tables = [_page(page, known, schema) for page in listing.pages if page.kind == ROWS]
+    manifest = Manifest.load(known[NAME].as_py())
+    tables = [_bulk(page, rest, known, schema, manifest) for page, rest in _with_rows(manifest)]
+    for each in manifest.pending:
+        table = from_bytes(known[each.page.name].as_buffer()).slice(each.start)
+        tables.append(_fitted(table, schema, np.zeros(table.num_rows, np.bool_)))
+    tables += _tails(manifest, known, schema)
     if not tables:
         return schema.empty_table()
     rows = pa.concat_tables(tables, promote_options="default").combine_chunks()
-    order = _order(rows, listing.definition)
-    rows = rows.take(pa.array(order))
+    rows = rows.take(pa.array(_order(rows, manifest.definition)))
     shard = pa.array(np.full(rows.num_rows, pages.column(SHARD)[0].as_py(), np.int32))
-    rows = rows.append_column(SHARD, shard)
-    rows = rows.append_column(ANSWERED, pa.array(answered(rows, listing)))
-    return rows.select(schema.names).cast(schema)
+    return rows.append_column(SHARD, shard).select(schema.names).cast(schema)
 
 
-def _page(page: Page, known: dict[str, Any], schema: pa.Schema) -> pa.Table:
-    """A page's rows with the columns of its rest, which are null where it has gone."""
+def _bulk(
+    page: Page, rest: Page | None, known: dict[str, Any], schema: pa.Schema, manifest: Manifest
+) -> pa.Table:
+    """A bulk's rows with the columns that wait beside them, which are null once they are gone."""
     table = from_bytes(known[page.name].as_buffer())
-    table = table.drop_columns([name for name in (HELD,) if name in table.column_names])
-    rest = known.get(rest_of(page.name))
-    others = from_bytes(rest.as_buffer()) if rest is not None else None
-    for field in schema:
-        if field.name in (SHARD, ANSWERED) or field.name in table.column_names:
+    if rest is not None:
+        for name, column in zip(*_columns(from_bytes(known[rest.name].as_buffer())), strict=True):
+            table = table.append_column(name, column)
+    definition, mark = manifest.definition, manifest.watermark
+    answered = np.ones(table.num_rows, np.bool_)
+    if definition["emit"] == "final":
+        times = numbers(one_array(table.column(definition["time"])))
+        answered = times <= (-np.inf if mark is None else mark - (definition["ahead"] or 0))
+    return _fitted(table, schema, answered)
+
+
+def _tails(manifest: Manifest, known: dict[str, Any], schema: pa.Schema) -> list[pa.Table]:
+    """The last rows of keys, and rows that wait for others after them."""
+    store = BytesPages({name: page.as_buffer() for name, page in known.items()})  # type: ignore[arg-type]
+    found = []
+    for name, pages in manifest.tails.items():
+        if name.startswith("so far"):
             continue
-        column = pa.nulls(page.rows) if others is None else others.column(field.name)
-        table = table.append_column(field.name, column)
-    return table
+        tails = Tails(name, manifest, Pages(store), manifest.definition["time"])
+        table = tails.read(tails.keys()) if pages else None
+        if table is not None:
+            answered = np.ones(table.num_rows, np.bool_)
+            if EMITTED in table.column_names:
+                answered = np.asarray(one_array(table.column(EMITTED)))
+            found.append(_fitted(table, schema, answered))
+    return found
+
+
+def _columns(table: pa.Table) -> tuple[list[str], list[Any]]:
+    return table.column_names, table.columns
+
+
+def _fitted(table: pa.Table, schema: pa.Schema, answered: np.ndarray) -> pa.Table:
+    columns = {
+        name: table.column(name) if name in table.column_names else pa.nulls(table.num_rows)
+        for name in schema.names
+        if name not in (SHARD, ANSWERED)
+    }
+    return pa.table({**columns, ANSWERED: pa.array(answered)})
 
 
 def _order(rows: pa.Table, definition: dict[str, Any]) -> np.ndarray:
     times = numbers(one_array(rows.column(definition["time"])))
     codes = [key_codes(one_array(rows.column(name))) for name in definition["keys"]]
     return np.lexsort([times, *reversed(codes)])
-
-
-def answered(rows: pa.Table, listing: Listing) -> np.ndarray:
-    """Which rows, in order of key and time, have come out."""
-    definition = listing.definition
-    if definition["emit"] == "arrival":
-        return np.ones(rows.num_rows, np.bool_)
-    times = numbers(one_array(rows.column(definition["time"])))
-    keys = [one_array(rows.column(name)) for name in definition["keys"]]
-    begins = np.append(0, 1 + np.flatnonzero(changes(keys))) if keys else np.zeros(1, np.int64)
-    reach = definition["ahead"], definition["rows ahead"]
-    return live.answered(times, begins, listing.watermark, *reach)
 
 
 def _moment(ticks: float, definition: dict[str, Any]) -> Any:

@@ -30,15 +30,20 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from sash.engine.live import LATE, Live, Stats
-from sash.engine.pages import KEY
+from sash.engine.stream.definition import LATE, Stats, StreamDefinition
+from sash.engine.stream.explain import explain_stream
+from sash.engine.stream.pages import CHECK, KEY
 from sash.plan.definition import Query
+from sash.plan.explain import Explanation
+from sash.plan.plan import Options, plan_of
+from sash.plan.reach import steps_of
 from sash.plan.types import unit_of
 from sash.spark import batch
 from sash.spark.names import quoted
-from sash.spark.processor import OUTPUT, Processor
+from sash.spark.processor import Processor
 from sash.spark.shards import Packing, shard_ids
 from sash.spark.types import transferable
+from sash.windows.define import duration_or_number
 
 WATERMARK = "spark.watermarkDelayMs"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
@@ -46,6 +51,7 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 PARTITIONS = "spark.sql.shuffle.partitions"
 SHARDS, MOST = 16, 1 << 16
 
+PROCESSED = "rows binary, " + ", ".join(f"{name} long" for name in Stats._fields)
 EMIT, LATE_ROWS = ("final", "arrival"), ("count", "side")
 
 
@@ -57,20 +63,23 @@ def aggregate(
     late: str = "count",
     shards: int | None = None,
     cache: bool = True,
+    idle: Any = None,
+    **planning: Any,
 ) -> DataFrame:
-    """The stream of rows with one column more for each aggregation.
+    """The stream of rows with one extra column per aggregation.
 
     `shards`: into how many groups keys are hashed; it stays the same for a stream, whatever
-    the number of partitions. `cache`: whether pages are also kept in local files.
-    A batch costs what the keys that it concerns cost: their rows are read and aggregated.
+    the number of partitions. `cache`: whether pages are also kept in local files. `idle`: for
+    how long a key that has no rows is remembered, where time alone does not say.
     """
     job = prepare(df, query, emit, late)
     count = shards_of(df, shards)
-    live = live_of(job, emit, count)
+    live = definition_of(job, emit, count, idle, planning)
     names = tuple(job.schema.names) if query.every is None else tuple(job.query.columns())
-    packing = Packing((KEY, *names), tuple(shard_ids(count)))
+    packing = Packing((KEY, CHECK, *names), tuple(shard_ids(count)))
     columns = [F.col(quoted(name)).alias(f"c{i}") for i, name in enumerate(names)]
-    rows = job.df.select(_hash(job).alias(KEY), *columns)
+    hashes = _hash(job, F.xxhash64).alias(KEY), _hash(job, F.hash).alias(CHECK)
+    rows = job.df.select(*hashes, *columns)
     blocks = rows.mapInArrow(packing.pack(), "shard int, rows binary")
     ticks = None
     if (delay := watermark_of(job.df, job.query.time)) is not None:
@@ -79,7 +88,7 @@ def aggregate(
         blocks = blocks.select("shard", "rows", never.alias("time", metadata={WATERMARK: delay}))
     options = {"ticks": ticks, "late": late, "cache": cache, "shards": count}
     done = blocks.groupBy("shard").transformWithStateInPandas(
-        Processor(live, names, options), OUTPUT, "Append", "EventTime" if ticks else "None"
+        Processor(live, names, options), PROCESSED, "Append", "EventTime" if ticks else "None"
     )
     figures = [F.sum(name).alias(name) for name in Stats._fields]
     watched = done.observe(_figures_of(job), *figures)
@@ -168,29 +177,37 @@ def explain(
     late: str = "count",
     shards: int | None = None,
     cache: bool = True,
-) -> str:
+    idle: Any = None,
+    **planning: Any,
+) -> Explanation:
     """What `aggregate` would run, in words."""
-    from sash.spark.explain import stream_text
+    from sash.spark.explain import stream_steps
 
     job = prepare(df, query, emit, late)
-    live = live_of(job, emit, shards_of(df, shards))
-    return stream_text(job, live, watermark_of(job.df, job.query.time), late, cache)
+    definition = definition_of(job, emit, shards_of(df, shards), idle, planning)
+    delay = watermark_of(job.df, job.query.time)
+    return explain_stream(definition, stream_steps(job, definition, delay, late, cache))
 
 
-def _hash(job: batch.Job) -> Column:
-    """The hash of a row's keys; 0.0 and -0.0 are one key."""
+def _hash(job: batch.Job, function: Any) -> Column:
+    """A hash of a row's keys; 0.0 and -0.0 are one key."""
     keys = []
     for name in job.query.by:
         column = F.col(quoted(name))
         is_float = isinstance(job.df.schema[name].dataType, FloatType | DoubleType)
         keys.append(column + F.lit(0.0) if is_float else column)
-    return F.xxhash64(*keys) if keys else F.lit(0).cast("long")
+    return (function(*keys) if keys else F.lit(0)).cast("long")
 
 
-def live_of(job: batch.Job, emit: str, shards: int) -> Live:
+def definition_of(
+    job: batch.Job, emit: str, shards: int, idle: Any, planning: dict[str, Any]
+) -> StreamDefinition:
     """What shards need to know. Times are in UTC: the session's zone may change, rows do not."""
     answers = {name: transferable(kind) for name, kind in job.answers.items()}
-    return Live(job.query, pa.schema(map(_in_utc, job.schema)), answers, emit, shards=shards)
+    schema = pa.schema(map(_in_utc, job.schema))
+    plan = plan_of(job.query, schema, Options(**planning))
+    kept = None if idle is None else steps_of(duration_or_number(idle, "idle"), plan.unit)
+    return StreamDefinition(plan, answers, emit, shards, kept, allow_pickle=True)  # type: ignore[arg-type]
 
 
 def _in_utc(field: pa.Field) -> pa.Field:

@@ -13,16 +13,28 @@ from sash.windows import rows
 
 
 def answer_types(query: Query, schema: pa.Schema) -> dict[str, pa.DataType]:
-    """The Arrow type of each column of answers; TypeError asks for what can not be known."""
-    full, answers = query.with_derived(schema), query.answer_types(schema)
-    for out, kind in answers.items():
-        if kind is None:
-            answers[out] = _tried(out, query.aggregations[out], full)
-    found = query.output_types(schema, answers)
+    """The Arrow type of each column of answers; TypeError asks for what cannot be known."""
+    answers = raw_types(query, schema)
+    for out, a in query.aggregations.items():
+        if out not in answers:
+            raise TypeError(
+                f"{out}: Spark must know the type of {a}'s answers, and they are not compiled "
+                "numbers: give it, as in sf.apply(monoid, 'x', returns=pyarrow.float64())"
+            )
+    found = query.output_types(schema, dict(answers))
     return {out: kind for out, kind in found.items() if kind is not None}
 
 
-def _tried(out: str, a: Aggregation, schema: pa.Schema) -> pa.DataType:
+def raw_types(query: Query, schema: pa.Schema) -> dict[str, pa.DataType]:
+    """The Arrow types of the aggregations' own answers, where they are known before a row is."""
+    full, found = query.with_derived(schema), query.answer_types(schema)
+    for out, kind in found.items():
+        if kind is None:
+            found[out] = _tried(out, query.aggregations[out], full)
+    return {out: kind for out, kind in found.items() if kind is not None}
+
+
+def _tried(out: str, a: Aggregation, schema: pa.Schema) -> pa.DataType | None:
     """The type that a compiled monoid gives, found on one row; its kernel is then compiled."""
     kinds = [schema.field(name).type for name in a.columns]
     if typed_monoid(a, schema) is not None:
@@ -31,10 +43,7 @@ def _tried(out: str, a: Aggregation, schema: pa.Schema) -> pa.DataType:
         plain = replace(a, columns=tuple(ones), condition=None, derived={}, frame=rows(1))
         alone = Query((), "time", {out: plain})
         return next(run(plan_of(alone, batch.schema), [batch])).column(out).type
-    raise TypeError(
-        f"{out}: Spark must know the type of {a}'s answers, and they are not compiled numbers: "
-        "give it, as in sf.apply(monoid, 'x', returns=pyarrow.float64())"
-    )
+    return None
 
 
 def _one(kind: pa.DataType) -> pa.Array:

@@ -1,0 +1,1 @@
+"""How a plan runs over time: rows in batches, answers out, at a cost that depends on the batch."""

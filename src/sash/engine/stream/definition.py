@@ -1,0 +1,321 @@
+"""A definition on a stream: its plan, when rows come out, and what each frame keeps.
+
+tree     frames by time: bulks of rows, and partials per key of 2^k neighbouring bulks
+rows     frames by time whose answer is no small partial: the rows of the window
+tail     frames by rows, delta, policies: the last rows of each key
+so far   sessions, lifetime, until: one partial per key
+waiting  frames with rows after the current one: rows until those have come
+slices   with `every`: partials per key and slice, in a tree
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import pyarrow as pa
+
+from sash.engine.expressions import outputs
+from sash.engine.stream.pages import StateError
+from sash.engine.stream.partials import PartialState
+from sash.plan.choose import Choice, Cost
+from sash.plan.definition import output_schema
+from sash.plan.plan import FramePlan, Plan, State
+from sash.plan.reach import Reach, reach_of, steps_of
+from sash.windows.frames import Lifetime, Range, Rows, Session, Sliding, Until, length
+
+LATE = "late"
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+Structure = Literal["tree", "rows", "tail", "so far", "waiting", "slices"]
+PARTIALS = ("count", "known", "first", "last", "argument", "combine")
+"""The kinds of states that partials answer; others need the rows of a window."""
+Emit = Literal["final", "arrival"]
+
+
+class Stats(NamedTuple):
+    """Figures of a batch: rows in, out and late, what was read and written, what is kept."""
+
+    rows_in: int = 0
+    rows_out: int = 0
+    rows_late: int = 0
+    keys: int = 0
+    rows_read: int = 0
+    partials_read: int = 0
+    combined: int = 0
+    state_bytes: int = 0
+    state_rows: int = 0
+    written: int = 0
+    keys_forgotten: int = 0
+
+
+@dataclass(frozen=True)
+class StreamDefinition:
+    """A plan over a stream; `answers` has the types of its answers.
+
+    `emit`: "final", each row once the watermark has passed all that its windows reach;
+    "arrival", at once. `idle`: after how long without a row a key is forgotten, in ticks of
+    time. `shards`: into how many groups keys are hashed. `allow_pickle`: whether partials that
+    are objects of a user's own class may be kept as pickles.
+    """
+
+    plan: Plan
+    answers: dict[str, pa.DataType]
+    emit: Emit = "final"
+    shards: int = 1
+    idle: float | None = None
+    allow_pickle: bool = False
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns of the stream."""
+        derived = self.plan.query.derived
+        return pa.schema([field for field in self.plan.schema if field.name not in derived])
+
+    @property
+    def time(self) -> str:
+        return self.plan.query.time
+
+    @cached_property
+    def reach(self) -> Reach:
+        return reach_of(self.plan.query, self.schema)
+
+    # Columns.
+
+    @cached_property
+    def needed(self) -> list[str]:
+        """The columns that windows read."""
+        return self.plan.columns
+
+    @cached_property
+    def passthrough(self) -> list[str]:
+        """The columns that only come out again."""
+        if self.plan.query.every is not None:
+            return []
+        return [name for name in self.schema.names if name not in self.needed]
+
+    @cached_property
+    def output(self) -> pa.Schema:
+        """The columns that come out."""
+        known = output_schema(self.plan.query, self.schema)
+        return pa.schema([pa.field(f.name, self.answers.get(f.name, f.type)) for f in known])
+
+    def as_output(self, columns: Mapping[str, Any]) -> pa.Table:
+        """Columns in their order, and answers of the types that were promised."""
+        found, query = {}, self.plan.query
+        if query.results:
+            answers = {name: columns[name] for name in query.aggregations}
+            made = outputs(self.plan, columns, answers)
+            columns = {**columns, **dict(zip(query.outputs, made, strict=True))}
+        for f in self.output:
+            column = columns[f.name]
+            known = pa.types.is_null(f.type) or column.type == f.type
+            found[f.name] = column if known else column.cast(f.type)
+        return pa.table(found)
+
+    def marked(self, rows: pa.Table) -> pa.Table:
+        """Rows that came too late, as they come out: without answers."""
+        given = {name: rows.column(name) for name in rows.column_names}
+        if self.plan.query.every is not None:  # a window that is no longer than a moment
+            given |= {name: rows.column(self.time) for name in ("window_start", "window_end")}
+        columns = [
+            given[f.name]
+            if f.name in given and f.name not in self.answers
+            else pa.nulls(rows.num_rows, f.type)
+            for f in self.output
+        ]
+        return pa.table(columns, schema=self.output)
+
+    # What is kept.
+
+    def structure(self, state: State) -> Structure:
+        """What keeps a state between batches."""
+        frame = self.plan.frames[state.frame].frame
+        combines = state.kind in PARTIALS and state.pieces == 1 and frame.most is None
+        if self.plan.query.every is not None:
+            return "slices" if combines else "rows"
+        if isinstance(frame, Session | Lifetime | Until) or _from_the_first(frame):
+            return "so far" if combines else "tail"
+        if isinstance(frame, Range | Sliding):
+            return "tree" if combines else "rows"
+        if isinstance(frame, Rows) and self.emit == "final" and frame.needs_following:
+            return "waiting"
+        return "tail"
+
+    @cached_property
+    def of_structure(self) -> dict[Structure, list[State]]:
+        """The states that each structure keeps."""
+        found: dict[Structure, list[State]] = {}
+        for state in self.plan.states:
+            found.setdefault(self.structure(state), []).append(state)
+        return found
+
+    def outputs_of(self, structure: Structure) -> list[str]:
+        """The names of the answers that a structure gives."""
+        numbers = {state.number for state in self.of_structure.get(structure, [])}
+        return [output.name for output in self.plan.outputs if output.state in numbers]
+
+    @cached_property
+    def by_time(self) -> list[FramePlan]:
+        """The frames whose rows are kept by time."""
+        kept = {s.frame for kind in ("tree", "rows") for s in self.of_structure.get(kind, [])}
+        return [frame for frame in self.plan.frames if frame.number in kept]
+
+    @cached_property
+    def partials(self) -> list[PartialState]:
+        """The states of the tree, each once."""
+        found: dict[str, PartialState] = {}
+        for state in (*self.of_structure.get("tree", []), *self.of_structure.get("slices", [])):
+            made = PartialState(self.plan, state, self.allow_pickle)
+            found.setdefault(made.name, made)
+        return list(found.values())
+
+    @cached_property
+    def behind(self) -> float:
+        """How long before a row its windows by time begin."""
+        if self.plan.query.every is not None:
+            return steps_of(self.plan.query.every.size, self.plan.unit)
+        return max((_or_infinity(frame.reach.behind) for frame in self.by_time), default=0)
+
+    @cached_property
+    def ahead(self) -> float:
+        """How long after a row its windows by time end: so long it waits for the watermark."""
+        if self.emit == "arrival" or self.plan.query.every is not None:
+            return 0
+        return max((_or_infinity(frame.reach.ahead) for frame in self.plan.frames), default=0)
+
+    @cached_property
+    def rows_ahead(self) -> int:
+        """For how many rows of its key after it a row waits."""
+        waiting = [self.plan.frames[s.frame].reach for s in self.of_structure.get("waiting", [])]
+        return max((reach.rows_ahead or 0 for reach in waiting), default=0)
+
+    @cached_property
+    def keeps_bulks(self) -> bool:
+        """Whether rows are kept in bulks by time."""
+        return bool(self.by_time) or self.ahead > 0 or self.emit == "arrival"
+
+    def horizon(self, watermark: float) -> float:
+        """The time from which on rows by time are needed once the watermark is there."""
+        return watermark - self.ahead - self.behind
+
+    @cached_property
+    def as_kept(self) -> Plan:
+        """The plan with the algorithm that keeps each state from batch to batch."""
+        return replace(self.plan, states=tuple(self._chosen(state) for state in self.plan.states))
+
+    def _chosen(self, state: State) -> State:
+        if self.structure(state) not in ("tree", "slices"):
+            return state
+        cost = Cost(2, 3)
+        if self.emit == "arrival":
+            why = "bulks in a tree, late rows inserted where they belong: O(log d) nodes change"
+            return replace(state, choice=Choice("FiBA", why, cost))
+        why = "sealed bulks in order, O(log n) nodes per batch: a batch costs what comes and goes"
+        return replace(state, choice=Choice("AMTA", why, cost))
+
+    def moment(self, ticks: float) -> str:
+        """A time in ticks as a person reads it."""
+        unit = self.plan.unit
+        if unit is None:
+            return f"{ticks:g}"
+        return (EPOCH + timedelta(microseconds=ticks * unit // 1000)).isoformat(sep=" ")
+
+    # The definition that state is of.
+
+    def described(self) -> dict[str, Any]:
+        """What the state depends on, by name."""
+        query = self.plan.query
+        frames = {out: f"{a} over {a.frame}" for out, a in query.aggregations.items()}
+        kept = {
+            f"{kind}: {self._kept(state)}"
+            for kind in ("tail", "so far", "waiting")
+            for state in self.of_structure.get(kind, [])
+        }
+        return {
+            "keys": list(query.by),
+            "time": query.time,
+            "columns": {name: str(self.schema.field(name).type) for name in self.needed},
+            "other columns": {name: str(self.schema.field(name).type) for name in self.passthrough},
+            "emit": self.emit,
+            "shards": self.shards,
+            "every": None if query.every is None else str(query.every),
+            "ahead": None if math.isinf(self.ahead) else self.ahead,
+            "bulks": self.keeps_bulks,
+            "partials": [state.name for state in self.partials],
+            "per key": sorted(kept),
+            "aggregations": frames,
+        }
+
+    def _kept(self, state: State) -> str:
+        """What a key keeps for a state: of partials also which ones, rows serve any."""
+        frame = str(self.plan.frames[state.frame].frame)
+        if self.structure(state) != "so far":
+            return frame
+        return f"{frame}, {PartialState(self.plan, state).name}"
+
+    def accept(self, known: dict[str, Any], complete: float | None, mark: float | None) -> bool:
+        """Whether state of another definition goes on with this one: True if its tree is to
+        be built again from its rows. StateError where the state cannot answer.
+
+        `complete`: from which time on the state has all rows (None: all there ever were);
+        `mark`: its watermark.
+        """
+        new = self.described()
+        for name in (
+            "keys",
+            "time",
+            "every",
+            "emit",
+            "columns",
+            "other columns",
+            "shards",
+            "ahead",
+        ):
+            if known.get(name) != new[name]:
+                raise StateError(_changed(name, known.get(name), new[name]))
+        if mark is None:
+            return False  # nothing was sealed yet
+        missing = sorted(set(new["per key"]) - set(known["per key"]))
+        if missing:
+            raise StateError(_changed("what each key keeps", known["per key"], new["per key"]))
+        if self.by_time and not known["bulks"]:
+            raise StateError(_changed("windows by time", "none", new["aggregations"]))
+        if self.plan.query.every is not None and known["partials"] != new["partials"]:
+            raise StateError(
+                _changed("what slices have combined", known["aggregations"], new["aggregations"])
+            )
+        if self.by_time and complete is not None and self.horizon(mark) < complete:
+            raise StateError(
+                f"the stream's windows have become longer: they reach back to "
+                f"{self.moment(self.horizon(mark))}, and the state has all rows only from "
+                f"{self.moment(complete)} on. Go on with windows that are no longer, or start from "
+                "a new checkpoint"
+            )
+        return known["partials"] != new["partials"]
+
+
+def _from_the_first(frame: Any) -> bool:
+    """Whether a frame has all rows so far, up to the current one."""
+    if isinstance(frame, Range | Rows) and frame.preceding is None and frame.following is not None:
+        return not length(frame.following)
+    return False
+
+
+def _or_infinity(value: float | None) -> float:
+    return math.inf if value is None else value
+
+
+def _changed(what: str, old: Any, new: Any) -> str:
+    if what == "shards":
+        return (
+            f"the stream was started with {old} shards, now there are {new}, so keys would be "
+            f"elsewhere: give windowed(…, shards={old}), or start from a new checkpoint"
+        )
+    return (
+        f"the stream was started with another definition: {what}: {old!r} then, {new!r} now. Go "
+        "on with the old one, or start from a new checkpoint"
+    )

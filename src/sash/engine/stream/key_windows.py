@@ -1,0 +1,262 @@
+"""Windows that time alone does not bound, on a stream: each key keeps what its next row reaches.
+
+TailWindows   the rows themselves: frames by rows, delta, policies; distinct counts and
+              percentiles over sessions and the like
+SoFarWindows  one item with the partial of the window so far: sessions, lifetime, until
+WaitingRows   rows with their other answers that wait for rows after them
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sash.engine import row_windows
+from sash.engine.columns import numbers, one_array
+from sash.engine.frames import Finder
+from sash.engine.row_windows import ends_of
+from sash.engine.rows import HELD
+from sash.engine.stream.forest import KeyMap, prefix, starts
+from sash.engine.stream.pages import CHECK, KEY
+from sash.engine.stream.partials import Items, PartialState
+from sash.engine.stream.tails import Tails
+from sash.engine.tape import Tape
+from sash.plan.plan import FramePlan, Plan, plan_of
+from sash.plan.reach import steps_of
+from sash.windows.frames import Session, Until
+
+EMITTED = "_emitted"
+
+
+def keyed(plan: Plan, names: Sequence[str]) -> Plan:
+    """The plan of some of the answers, over rows in order of the number of their key."""
+    asked = {name: plan.query.aggregations[name] for name in names}
+    query = replace(plan.query, by=(KEY,), aggregations=asked, results={}, names=None)
+    schema = base_schema(plan).append(pa.field(KEY, pa.int64()))
+    return plan_of(query, schema, plan.options)
+
+
+def base_schema(plan: Plan) -> pa.Schema:
+    """The columns of the input, without those that are derived."""
+    return pa.schema([field for field in plan.schema if field.name not in plan.query.derived])
+
+
+def keys_of(table: pa.Table) -> KeyMap:
+    """The keys of rows in order of key."""
+    ids, checks = (numbers(one_array(table.column(name))) for name in (KEY, CHECK))
+    first = starts(ids)
+    return KeyMap(ids[first], checks[first], None, [])
+
+
+def after(old: pa.Table | None, new: pa.Table) -> tuple[pa.Table, np.ndarray]:
+    """Items of keys, the old before the new ones; and which are new."""
+    if old is None:
+        return new, np.ones(new.num_rows, np.bool_)
+    table = pa.concat_tables([old.select(new.column_names), new]).combine_chunks()
+    order = np.argsort(numbers(one_array(table.column(KEY))), kind="stable")
+    return table.take(pa.array(order)), order >= old.num_rows
+
+
+def per_key(table: pa.Table) -> tuple[np.ndarray, np.ndarray]:
+    """Where each key begins, and its last row."""
+    begins = starts(numbers(one_array(table.column(KEY))))
+    return begins, np.append(begins[1:], table.num_rows) - 1
+
+
+@dataclass
+class TailWindows:
+    """Frames over the last rows of a key."""
+
+    plan: Plan
+    columns: list[str]
+
+    @staticmethod
+    def of(plan: Plan, names: Sequence[str]) -> TailWindows:
+        made = keyed(plan, names)
+        return TailWindows(made, [KEY, CHECK, *(c for c in made.columns if c != KEY)])
+
+    def answer(self, tails: Tails, rows: pa.Table) -> dict[str, pa.Array]:
+        """The answers of rows in order of key and time, over them and the tails of their keys."""
+        table, new = self._items(tails, rows)
+        whole = pa.Table.from_batches(
+            list(row_windows.run(self.plan, table.to_batches(), ordered=True))
+        )
+        chosen = pa.array(new)
+        tails.pages.cost.combined += table.num_rows * len(self.plan.states)
+        return {o.name: one_array(whole.column(o.name).filter(chosen)) for o in self.plan.outputs}
+
+    def advance(self, tails: Tails, rows: pa.Table) -> None:
+        """Rows are settled: their keys' tails end with them."""
+        table, _ = self._items(tails, rows)
+        first = row_windows.first_reached(self.plan, table)
+        begins, last = per_key(table)
+        tails.write(rows.select(self.columns), last - np.maximum(first[last], begins) + 1)
+
+    def current(self, tails: Tails, key: KeyMap) -> dict[str, Any]:
+        """The answers of a key's last row."""
+        table = tails.read(key)
+        if table is None:
+            return {}
+        table = table.append_column(HELD, pa.array(np.ones(table.num_rows, np.bool_)))
+        whole = pa.Table.from_batches(
+            list(row_windows.run(self.plan, table.to_batches(), ordered=True))
+        )
+        return {o.name: whole.column(o.name)[-1].as_py() for o in self.plan.outputs}
+
+    def _items(self, tails: Tails, rows: pa.Table) -> tuple[pa.Table, np.ndarray]:
+        table, new = after(tails.read(keys_of(rows)), rows.select(self.columns))
+        return table.append_column(HELD, pa.array(~new)), new
+
+
+ENDED = "_ended"
+
+
+class SoFarWindows:
+    """A frame whose windows lose rows only all at once: a partial of each key says it all."""
+
+    def __init__(
+        self,
+        frame: FramePlan,
+        states: Sequence[PartialState],
+        time: str,
+        unit: int | None,
+        dtype: np.dtype,
+    ) -> None:
+        self.frame, self.states, self._time, self._dtype = frame.frame, list(states), time, dtype
+        self._finder = Finder(frame.frame, dtype, unit)
+        gap = frame.frame.gap if isinstance(frame.frame, Session) else None
+        self.gap: float | None = None if gap is None else steps_of(gap, unit)
+
+    def answer(self, tails: Tails, rows: pa.Table) -> list[list[pa.Array]]:
+        """For each state the answers of rows in order of key and time."""
+        so_far = tails.read(keys_of(rows))
+        ids, times, ended, new, items, order = self._items(so_far, rows)
+        lo, hi = self._bounds(ids, times, ended)
+        places = np.flatnonzero(new)
+        tails.pages.cost.combined += len(ids) * len(self.states)
+        return [
+            state.answer(each.take(order), lo[places], hi[places])
+            for state, each in zip(self.states, items, strict=True)
+        ]
+
+    def advance(self, tails: Tails, rows: pa.Table) -> None:
+        """Rows are settled: the partials of their keys end with them."""
+        so_far = tails.read(keys_of(rows))
+        ids, times, ended, _, items, order = self._items(so_far, rows)
+        lo, _ = self._bounds(ids, times, ended)
+        begins = starts(ids)
+        last = np.append(begins[1:], len(ids)) - 1
+        # A window's items go from its start to the last item of the key: keys in between, which
+        # are the items before the start, are groups that nobody reads.
+        edges = np.sort(np.concatenate([begins, lo[last], [len(ids)]]))
+        where = np.searchsorted(edges, lo[last], "right") - 1
+        columns = {
+            KEY: pa.array(ids[last]),
+            CHECK: pa.array(keys_of(rows).checks),
+            self._time: pa.array(times[last]),
+            ENDED: pa.array(ended[last]),
+        }
+        for i, (state, each) in enumerate(zip(self.states, items, strict=True)):
+            columns |= state.columns_of(state.fold(each, edges, order).take(where), prefix(i))
+        tails.write(pa.table(columns), np.ones(len(last), np.int64))
+
+    def _items(
+        self, so_far: pa.Table | None, rows: pa.Table
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, list[Items], np.ndarray]:
+        """Items in order of key, the window so far before rows: numbers, times, whether one
+        ends a window, which are rows; the states' items, and the order to take them in."""
+        ids = numbers(one_array(rows.column(KEY)))
+        times = numbers(one_array(rows.column(self._time))).astype(self._dtype, copy=False)
+        ended = self._ended(rows)
+        items = [state.lifted(rows) for state in self.states]
+        new = np.ones(len(ids), np.bool_)
+        order = np.arange(len(ids))
+        if so_far is not None:
+            ids = np.append(numbers(one_array(so_far.column(KEY))), ids)
+            times = np.append(numbers(one_array(so_far.column(self._time))), times)
+            ended = np.append(np.asarray(one_array(so_far.column(ENDED))), ended)
+            items = [
+                Items.concat([state.items_of(so_far, prefix(i)), each])
+                for i, (state, each) in enumerate(zip(self.states, items, strict=True))
+            ]
+            new = np.append(np.zeros(so_far.num_rows, np.bool_), new)
+            order = np.argsort(ids, kind="stable")
+        return ids[order], times[order], ended[order], new[order], items, order
+
+    def current(self, tails: Tails, key: KeyMap, now: float) -> list[list[pa.Array]]:
+        """The answers over a key's window so far, at a time."""
+        so_far = tails.read(key)
+        none, moment = [state.none(1) for state in self.states], np.array([now], self._dtype)
+        if so_far is None:
+            empty = np.zeros(1, np.int64)
+            return [s.answer(each, empty, empty) for s, each in zip(self.states, none, strict=True)]
+        times = np.append(numbers(one_array(so_far.column(self._time))), moment)
+        ended = np.append(np.asarray(one_array(so_far.column(ENDED))), np.int8(0))
+        lo, hi = self._bounds(np.zeros(2, np.int64), times, ended)
+        return [
+            state.answer(Items.concat([state.items_of(so_far, prefix(i)), each]), lo[1:], hi[1:])
+            for i, (state, each) in enumerate(zip(self.states, none, strict=True))
+        ]
+
+    def _ended(self, rows: pa.Table) -> np.ndarray:
+        if not isinstance(self.frame, Until):
+            return np.zeros(rows.num_rows, np.int8)
+        columns = {name: one_array(rows.column(name)) for name in self.frame.columns}
+        return ends_of(self.frame, columns)
+
+    def _bounds(
+        self, ids: np.ndarray, times: np.ndarray, ended: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        n = len(ids)
+        tape = Tape(self._dtype, np.ascontiguousarray(times, self._dtype))
+        self._finder.begin_at(0)
+        flags = np.ascontiguousarray(ended, np.int8) if isinstance(self.frame, Until) else None
+        bounds = self._finder.find(tape, starts(ids), flags, 0, n, n)
+        return bounds.lo, bounds.hi
+
+
+@dataclass
+class WaitingRows:
+    """Frames with rows after the current one: a row waits until they have come."""
+
+    plan: Plan
+    ahead: int
+
+    def step(self, tails: Tails, rows: pa.Table) -> pa.Table:
+        """Rows with their other answers in, in order of key and time; those that are complete
+        out, with the answers of these frames too."""
+        old = tails.read(keys_of(rows))
+        fresh = rows.append_column(EMITTED, pa.array(np.zeros(rows.num_rows, np.bool_)))
+        table, new = after(old, fresh)
+        table = table.append_column(HELD, pa.array(np.zeros(table.num_rows, np.bool_)))
+        whole = pa.Table.from_batches(
+            list(row_windows.run(self.plan, table.to_batches(), ordered=True))
+        )
+        tails.pages.cost.combined += table.num_rows * len(self.plan.states)
+        begins, last = per_key(table)
+        counts = last - begins + 1
+        number = np.arange(table.num_rows)
+        enough = number <= np.repeat(last, counts) - self.ahead
+        gone = np.asarray(one_array(table.column(EMITTED)))
+        due = enough & ~gone
+        self._keep(tails, table, new, enough, begins, last)
+        return whole.filter(pa.array(due)).drop_columns([EMITTED, HELD])
+
+    def _keep(
+        self, tails: Tails, table: pa.Table, new: np.ndarray, emitted: np.ndarray,
+        begins: np.ndarray, last: np.ndarray,
+    ) -> None:  # fmt: skip
+        """Keep the rows that wait, and those before them that their windows reach.
+
+        Which rows have come out changes, so all that is kept of a key is written again.
+        """
+        first = row_windows.first_reached(self.plan, table)
+        waits = np.maximum(begins, last - self.ahead + 1)
+        live = last - np.maximum(first[waits], begins) + 1
+        place = table.column_names.index(EMITTED)
+        table = table.set_column(place, EMITTED, pa.array(emitted)).drop_columns([HELD])
+        tails.write(table, live)

@@ -1,0 +1,588 @@
+"""A shard: the windows of many keys on a stream, from one batch to the next.
+
+    rows → on time? → pending, in order of time → sealed by the watermark → bulks and tails
+                                                        ↓
+                                    due rows → answers of each structure → rows with answers
+
+What the watermark has passed can no longer change: it is sealed as bulks, in order, and read
+again only where windows begin and end. So a batch costs what arrives, falls due and leaves.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from sash.engine import row_windows
+from sash.engine.columns import numbers, one_array
+from sash.engine.order import tick_type, ticks
+from sash.engine.rows import HELD
+from sash.engine.stream.definition import Stats, StreamDefinition
+from sash.engine.stream.forest import Collision, Forest, KeyMap, Rows, joined, starts, taken
+from sash.engine.stream.key_windows import SoFarWindows, TailWindows, WaitingRows, keyed
+from sash.engine.stream.keys import another_number, renumbered
+from sash.engine.stream.manifest import Manifest, Node, Pending
+from sash.engine.stream.pages import CHECK, KEY, Cost, Pages, PageStore, StateError
+from sash.engine.stream.partials import PartialState
+from sash.engine.stream.sliced import RereadWindows, SlicedWindows
+from sash.engine.stream.tails import Tails
+from sash.engine.stream.time_windows import NUMBER, Due, Edges, TimeWindows
+
+BULK = 1 << 14
+"""Rows of a bulk, about: a larger batch is cut at times into several."""
+
+
+class Step(NamedTuple):
+    """What a batch gives: rows with answers, rows that came too late, and figures."""
+
+    rows: pa.Table
+    late: pa.Table
+    stats: Stats
+
+
+class Work:
+    """The windows of a definition, ready to answer; made once, used for every batch."""
+
+    def __init__(self, definition: StreamDefinition) -> None:
+        self.definition, plan = definition, definition.plan
+        self.dtype = tick_type(plan.schema.field(definition.time).type)
+        states = definition.of_structure
+        self.by_time = [
+            TimeWindows(frame, plan.unit, self.dtype, [self._partial(s) for s in of])
+            for frame in definition.by_time
+            if (of := [s for s in states.get("tree", []) if s.frame == frame.number])
+        ]
+        self.so_far = {
+            f"so far {frame.number}": SoFarWindows(
+                frame, [self._partial(s) for s in of], definition.time, plan.unit, self.dtype
+            )
+            for frame in plan.frames
+            if (of := [s for s in states.get("so far", []) if s.frame == frame.number])
+        }
+        self.tails = {
+            f"tail {frame.number}": TailWindows.of(plan, names)
+            for frame in plan.frames
+            if (names := self._names("tail", frame.number))
+        }
+        waiting = definition.outputs_of("waiting")
+        self.waiting = WaitingRows(keyed(plan, waiting), definition.rows_ahead) if waiting else None
+        rows = definition.outputs_of("rows")
+        self.rows = keyed(plan, rows) if rows and plan.query.every is None else None
+        every = plan.query.every is not None
+        self.sliced = SlicedWindows(definition) if every else None
+        self.every_row = RereadWindows(definition, rows) if every and rows else None
+
+    def _partial(self, state: Any) -> PartialState:
+        return PartialState(self.definition.plan, state, self.definition.allow_pickle)
+
+    def _names(self, structure: Any, frame: int) -> list[str]:
+        plan = self.definition.plan
+        kept = {
+            s.number for s in self.definition.of_structure.get(structure, []) if s.frame == frame
+        }
+        return [output.name for output in plan.outputs if output.state in kept]
+
+
+class Shard:
+    """The windows of all keys of a shard; `pages` and `manifest` are what was committed."""
+
+    def __init__(self, work: Work, store: PageStore, manifest: Manifest | None) -> None:
+        self.work, self.definition = work, work.definition
+        self.pages = Pages(store)
+        described = self.definition.described()
+        self.manifest = manifest or Manifest(described)
+        self._forest: Forest | None = None
+        known = self.manifest
+        if self.definition.accept(known.definition, known.complete, known.watermark):
+            self.forest.rebuild()
+        self.manifest.definition = described
+
+    @property
+    def forest(self) -> Forest:
+        """The bulks of rows, or of slices."""
+        sliced, query = self.work.sliced is not None, self.definition.plan.query
+        if self._forest is None or self._forest.trunk is not self.manifest.bulks:
+            self._forest = Forest(
+                self.manifest.bulks, self.pages, self.definition.partials, self.definition.time,
+                query.by if sliced else (), sliced,
+            )  # fmt: skip
+        return self._forest
+
+    @property
+    def reread(self) -> Forest:
+        """With `every`, the bulks of rows that slices do not stand for."""
+        return Forest(self.manifest.reread, self.pages, [], self.definition.time)
+
+    @property
+    def state_size(self) -> int:
+        return self.manifest.size
+
+    def step(self, rows: pa.Table, watermark: float | None) -> Step:
+        """Take a batch's rows, at a watermark; give what is now to be answered.
+
+        Rows have the columns KEY and CHECK. The manifest is changed in place: whoever calls
+        commits it with the pages, or makes a new shard from what was committed before.
+        """
+        self.pages.cost = Cost()
+        before = self.manifest.watermark
+        now = before if watermark is None or (before or -math.inf) > watermark else watermark
+        fresh, late = self._on_time(rows, before)
+        if not fresh.num_rows and now == before:
+            return Step(self.definition.output.empty_table(), late, self._stats(rows, 0, late))
+        found = self._whole(self._in_time(fresh), before, now)
+        return Step(found, late, self._stats(rows, found.num_rows, late))
+
+    def _whole(self, rows: pa.Table, before: float | None, now: float | None) -> pa.Table:
+        """All of a batch or nothing; again if two keys turn out to have one number."""
+        committed = self.manifest.copy()
+        while True:
+            try:
+                given = renumbered(rows, self.manifest.collided)
+                step = self._at_once if self.definition.emit == "arrival" else self._final
+                found = step(given, before, now)
+                self.manifest.watermark = now
+                self._upkeep(now)
+            except Collision as two:
+                self.pages.undo()
+                self.manifest = committed.copy()
+                committed = told_apart(committed, two, self._known(two.id))
+                self.manifest.collided = dict(committed.collided)
+            except BaseException:
+                self.pages.undo()
+                self.manifest = committed
+                raise
+            else:
+                self.pages.done()
+                return found
+
+    def _stats(self, rows: pa.Table, out: int, late: pa.Table) -> Stats:
+        cost = self.pages.cost
+        return Stats(
+            rows.num_rows, out, late.num_rows, cost.keys, cost.rows_read, cost.partials_read,
+            cost.combined, written=cost.bytes_written,
+        )  # fmt: skip
+
+    def measured(self, stats: Stats) -> Stats:
+        """Figures of a batch, with how much is kept, which takes a look at all of the manifest."""
+        return stats._replace(state_bytes=self.manifest.size, state_rows=self.manifest.rows)
+
+    def _known(self, number: int) -> int | None:
+        """The second hash of the key that has a number in the committed state, if one has."""
+        trunks = self.manifest.bulks, self.manifest.reread
+        leaves = [node.rows for trunk in trunks for node in trunk.nodes.values()]
+        for page in (*leaves, *(p for pages in self.manifest.tails.values() for p in pages)):
+            if page is not None:
+                table = self.pages.table(page)
+                ids = numbers(one_array(table.column(KEY)))
+                place = int(np.searchsorted(ids, number))
+                if place < len(ids) and ids[place] == number:
+                    return int(table.column(CHECK)[place].as_py())
+        return None
+
+    # What comes in.
+
+    def _on_time(self, rows: pa.Table, before: float | None) -> tuple[pa.Table, pa.Table]:
+        times = ticks(one_array(rows.column(self.definition.time)), self.definition.time)
+        if before is None or not (late := times <= before).any():
+            return rows, rows.slice(0, 0)
+        return rows.filter(pa.array(~late)), rows.filter(pa.array(late))
+
+    def _in_time(self, rows: pa.Table) -> pa.Table:
+        """Rows in order of time."""
+        times = self._times(rows)
+        if len(times) > 1 and (times[1:] < times[:-1]).any():
+            rows = rows.take(pa.array(np.argsort(times, kind="stable")))
+        return rows
+
+    def _times(self, rows: pa.Table) -> np.ndarray:
+        return numbers(one_array(rows.column(self.definition.time))).astype(
+            self.work.dtype, copy=False
+        )
+
+    # emit="final".
+
+    def _final(self, rows: pa.Table, before: float | None, now: float | None) -> pa.Table:
+        edge = now if self.work.sliced is None else self.work.sliced.edge(now)
+        sealed = self._sealed(rows, edge)
+        if now is None or now == before:
+            return self.definition.output.empty_table()
+        if self.work.sliced is not None:
+            return self._windows(self.work.sliced, sealed, before, now)
+        if sealed is not None:
+            self._seal(sealed)
+        due = sealed
+        if self.definition.ahead:
+            due = self._due(before, now)
+        if due is None:
+            return self.definition.output.empty_table()
+        return self._answers(due)
+
+    def _sealed(self, rows: pa.Table, now: float | None) -> pa.Table | None:
+        """The rows that the watermark has passed, in order of key and time; the others wait."""
+        parts, waiting = [], []
+        for each in self.manifest.pending:
+            table = self.pages.table(each.page)
+            times = self._times(table)
+            stop = each.start
+            if now is not None:
+                stop = int(np.searchsorted(times, now, "right"))
+            if stop > each.start:
+                parts.append(table.slice(each.start, stop - each.start))
+                self.pages.cost.rows_read += stop - each.start
+            if stop == len(times):
+                self.pages.drop(each.page)
+            else:
+                oldest = times[max(stop, each.start)].item()
+                waiting.append(Pending(each.page, max(stop, each.start), oldest, each.youngest))
+        if rows.num_rows:
+            times = self._times(rows)
+            stop = 0 if now is None else int(np.searchsorted(times, now, "right"))
+            if stop:
+                parts.append(rows.slice(0, stop))
+            if stop < len(times):
+                page = self.pages.add(rows.slice(stop))
+                waiting.append(Pending(page, 0, times[stop].item(), times[-1].item()))
+        self.manifest.pending = waiting
+        if not parts:
+            return None
+        table = renumbered(pa.concat_tables(parts).combine_chunks(), self.manifest.collided)
+        ids, times = numbers(one_array(table.column(KEY))), self._times(table)
+        order = by_key_and_time(ids, times)
+        return table if order is None else table.take(pa.array(order))
+
+    def _windows(
+        self, sliced: SlicedWindows, sealed: pa.Table | None, before: float | None, now: float
+    ) -> pa.Table:
+        """With `every`: the windows that the watermark has passed."""
+        parts = []
+        if sliced.states:
+            if sealed is not None:
+                made = sliced.slices(self.forest, sealed)
+                for chosen in cut(self._times(made), BULK):
+                    self.forest.append(made if chosen is None else made.filter(pa.array(chosen)))
+            parts.append(sliced.answer(self.forest, before, now))
+        if self.work.every_row is not None:
+            if sealed is not None:
+                rows = sealed.select([KEY, CHECK, *self.definition.needed])
+                for chosen in cut(self._times(rows), BULK):
+                    self.reread.append(rows if chosen is None else rows.filter(pa.array(chosen)))
+            parts.append(self.work.every_row.answer(self.reread, before, now))
+        if parts[0] is None:
+            return self.definition.output.empty_table()
+        columns = {name: each.column(name) for each in parts for name in each.column_names}  # type: ignore[union-attr]
+        return self.definition.as_output(columns)
+
+    def _seal(self, rows: pa.Table) -> None:
+        """Add rows to the bulks, cut at times into bulks of a size."""
+        if not self.definition.keeps_bulks:
+            return
+        times = self._times(rows)
+        for chosen in cut(times, BULK):
+            part = rows if chosen is None else rows.filter(pa.array(chosen))
+            rest = None
+            if self.definition.ahead and self.definition.passthrough:
+                rest = part.select(self.definition.passthrough)
+            self.forest.append(part.select([KEY, CHECK, *self.definition.needed]), rest)
+
+    def _due(self, before: float | None, now: float) -> pa.Table | None:
+        """The rows of the bulks that are due now, in order of key and time."""
+        ahead = self.definition.ahead
+        after = -math.inf if before is None else before - ahead
+        parts = []
+        for leaf in self.forest.between(after, now - ahead):
+            table = self.pages.table(leaf.rows)  # type: ignore[arg-type]
+            if leaf.rest is not None:
+                rest = self.pages.table(leaf.rest)
+                for name in rest.column_names:
+                    table = table.append_column(name, rest.column(name))
+            times = self._times(table)
+            parts.append(table.filter(pa.array((times > after) & (times <= now - ahead))))
+        if not sum(part.num_rows for part in parts):
+            return None
+        table = pa.concat_tables(parts).combine_chunks()
+        order = by_key_and_time(numbers(one_array(table.column(KEY))), self._times(table))
+        return table if order is None else table.take(pa.array(order))
+
+    def _answers(self, due: pa.Table) -> pa.Table:
+        """Due rows, in order of key and time, with their answers."""
+        work, columns = self.work, {name: due.column(name) for name in due.column_names}
+        rows = self.forest.rows_of(due)
+        self.pages.cost.keys = len(starts(rows.ids))
+        columns |= self._by_time([Due.of(rows)])
+        columns |= self._reread([Due.of(rows)])
+        for name, tailed in work.tails.items():
+            columns |= tailed.answer(self._tails(name), due)
+            tailed.advance(self._tails(name), due)
+        for name, so_far in work.so_far.items():
+            columns |= self._named(so_far, so_far.answer(self._tails(name), due))
+            so_far.advance(self._tails(name), due)
+        if work.waiting is not None:
+            table = work.waiting.step(self._tails("waiting"), pa.table(columns))
+            columns = {name: table.column(name) for name in table.column_names}
+        return self.definition.as_output(columns)
+
+    def _by_time(self, groups: list[Due]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for windows in self.work.by_time:
+            found |= self._named(windows, windows.answer(self.forest, groups))
+        return found
+
+    def _named(
+        self, windows: TimeWindows | SoFarWindows, answers: list[list[pa.Array]]
+    ) -> dict[str, Any]:
+        """The answers of states by the names of their outputs."""
+        number = {s.state.number: found for s, found in zip(windows.states, answers, strict=True)}
+        return {
+            output.name: number[output.state][output.member]
+            for output in self.definition.plan.outputs
+            if output.state in number
+        }
+
+    def _reread(self, groups: list[Due]) -> dict[str, Any]:
+        """Answers that are no small partials, from all rows of the windows."""
+        plan = self.work.rows
+        if plan is None:
+            return {}
+        unit = self.definition.plan.unit
+        edges = [Edges.of(frame.frame, unit) for frame in plan.frames]
+        parts = []
+        for due in groups:
+            least = min(edge.left(due.span).least for edge in edges)
+            most = max(due.span.most, *(edge.right(due.span).most for edge in edges))
+            found = [
+                rows
+                for leaf in self.forest.between(least, most)
+                for rows in self.forest.gather(leaf, due.keys, least, most)
+            ]
+            parts.append(self._run_rows(due, joined(found)))
+        return {o.name: pa.concat_arrays([p[o.name] for p in parts]) for o in plan.outputs}
+
+    def _run_rows(self, due: Due, rows: Rows) -> dict[str, pa.Array]:
+        assert self.work.rows is not None
+        rows = taken(rows, np.lexsort([rows.times, rows.ids]))
+        table = rows.table.append_column(HELD, pa.array(np.zeros(len(rows.ids), np.bool_)))
+        whole = pa.Table.from_batches(
+            list(row_windows.run(self.work.rows, table.to_batches(), ordered=True))
+        )
+        marks = pa.array(marked(due, rows))
+        return {
+            output.name: one_array(whole.column(output.name).filter(marks))
+            for output in self.work.rows.outputs
+        }
+
+    def _tails(self, name: str) -> Tails:
+        return Tails(name, self.manifest, self.pages, self.definition.time)
+
+    # emit="arrival".
+
+    def _at_once(self, rows: pa.Table, before: float | None, now: float | None) -> pa.Table:
+        """The rows that have come, as known now."""
+        found = self.definition.output.empty_table()
+        if rows.num_rows:
+            found = self._arrived(rows)
+        if now is not None and now != before:
+            self._settle(-math.inf if before is None else before, now)
+        return found
+
+    def _arrived(self, rows: pa.Table) -> pa.Table:
+        number = self.manifest.arrived
+        self.manifest.arrived += rows.num_rows
+        rows = rows.append_column(NUMBER, pa.array(np.arange(number, number + rows.num_rows)))
+        groups = [self._inserted(leaf, part) for leaf, part in self._placed(rows)]
+        due = pa.concat_tables([group.rows.table for group in groups]).combine_chunks()
+        self.pages.cost.keys = len(np.unique(numbers(one_array(due.column(KEY)))))
+        columns: dict[str, Any] = self._by_time(groups)
+        columns |= self._reread(groups)
+        columns |= self._unsettled(groups)
+        rest = rows.take(pa.array(numbers(one_array(due.column(NUMBER))) - number))
+        columns |= {name: rest.column(name) for name in self.definition.schema.names}
+        return self.definition.as_output(columns)
+
+    def _placed(self, rows: pa.Table) -> Iterator[tuple[Node | None, pa.Table]]:
+        """Rows in order of time by the bulk that has their times; the newest are a new bulk."""
+        times = self._times(rows)
+        ends = np.array([leaf.youngest for leaf in self.forest.leaves], self.work.dtype)
+        place = np.searchsorted(ends, times, "left")
+        for i in np.unique(place):
+            here = rows.slice(*_run(place, i))
+            if i < len(ends):
+                yield self.forest.leaves[i], here
+                continue
+            for chosen in cut(self._times(here), BULK):
+                yield None, here if chosen is None else here.filter(pa.array(chosen))
+
+    def _inserted(self, leaf: Node | None, rows: pa.Table) -> Due:
+        order = by_key_and_time(numbers(one_array(rows.column(KEY))), self._times(rows))
+        rows = rows if order is None else rows.take(pa.array(order))
+        table = rows.select([KEY, CHECK, NUMBER, *self.definition.needed])
+        if leaf is None:
+            self.forest.append(table)
+        else:
+            self.forest.insert(self.manifest.bulks.nodes[leaf.level, leaf.index], table)
+        return Due.of(self.forest.rows_of(table))
+
+    def _unsettled(self, groups: list[Due]) -> dict[str, Any]:
+        """Answers from keys' tails at the watermark and all their rows since."""
+        work, found = self.work, dict[str, Any]()
+        if not work.tails and not work.so_far:
+            return {}
+        mark = -math.inf if self.manifest.watermark is None else self.manifest.watermark
+        whole = Due.of(_by_key(joined([due.rows for due in groups])))
+        parts = [
+            rows
+            for leaf in self.forest.between(mark, math.inf)
+            for rows in self.forest.gather(leaf, whole.keys, mark, math.inf)
+        ]
+        rows = joined(parts)
+        rows = taken(rows, np.flatnonzero(rows.times > mark))
+        rows = _by_key(rows)
+        asked = numbers(one_array(pa.concat_tables([d.rows.table for d in groups]).column(NUMBER)))
+        known = numbers(one_array(rows.table.column(NUMBER)))
+        place = np.argsort(known, kind="stable")
+        places = pa.array(place[np.searchsorted(known[place], asked)])
+        for name, tailed in work.tails.items():
+            found |= tailed.answer(self._tails(name), rows.table)
+        for name, so_far in work.so_far.items():
+            found |= self._named(so_far, so_far.answer(self._tails(name), rows.table))
+        return {name: answers.take(places) for name, answers in found.items()}
+
+    def _settle(self, before: float, now: float) -> None:
+        """The watermark has passed rows: keys' tails end with them."""
+        if not self.work.tails and not self.work.so_far:
+            return
+        parts = [
+            rows
+            for leaf in self.forest.between(before, now)
+            for rows in self.forest.gather(leaf, None, before, now)
+        ]
+        if not parts:
+            return
+        rows = joined(parts)
+        rows = _by_key(taken(rows, np.flatnonzero((rows.times > before) & (rows.times <= now))))
+        if not len(rows.ids):
+            return
+        for name, tailed in self.work.tails.items():
+            tailed.advance(self._tails(name), rows.table)
+        for name, so_far in self.work.so_far.items():
+            so_far.advance(self._tails(name), rows.table)
+
+    # One key, now.
+
+    def current(self, row: pa.Table) -> dict[str, Any]:
+        """The answers of the key of one row, at the watermark (the youngest time, on arrival)."""
+        manifest, found = self.manifest, dict.fromkeys(o.name for o in self.definition.plan.outputs)
+        row = renumbered(row, manifest.collided)
+        ids, checks = (numbers(one_array(row.column(name))) for name in (KEY, CHECK))
+        key = KeyMap(ids, checks, None, [])
+        leaves = self.forest.leaves
+        now = manifest.watermark
+        if self.definition.emit == "arrival" and leaves:
+            now = leaves[-1].youngest
+        if now is None:
+            return found
+        for windows in self.work.by_time:
+            answers = windows.current(self.forest, key, now)
+            found |= {
+                name: answer[0].as_py() for name, answer in self._named(windows, answers).items()
+            }
+        for name, so_far in self.work.so_far.items():
+            answers = so_far.current(self._tails(name), key, now)
+            found |= {
+                out: answer[0].as_py() for out, answer in self._named(so_far, answers).items()
+            }
+        for name, tailed in self.work.tails.items():
+            found |= tailed.current(self._tails(name), key)
+        return found
+
+    # What no longer counts.
+
+    def _upkeep(self, now: float | None) -> None:
+        manifest, definition = self.manifest, self.definition
+        for name in manifest.tails:
+            self._tails(name).merge(self._gone(name, now))
+        if now is None:
+            return
+        if definition.plan.query.every is not None:
+            self.forest.evict(definition.horizon(now))
+            self.reread.evict(definition.horizon(now))
+            return
+        if definition.keeps_bulks:
+            self.forest.drop_rest(now - definition.ahead)
+            horizon = definition.horizon(now)
+            self.forest.evict(horizon)
+        else:
+            horizon = now
+        if not math.isinf(horizon):
+            manifest.complete = max(
+                horizon, -math.inf if manifest.complete is None else manifest.complete
+            )
+
+    def _gone(self, name: str, now: float | None) -> Any:
+        """Which keys of a structure can be forgotten, by the times of their last rows."""
+        if now is None:
+            return None
+        settled = now - self.definition.ahead  # later rows are still to come to the tails
+        edge = -math.inf if self.definition.idle is None else settled - self.definition.idle
+        so_far = self.work.so_far.get(name)
+        if so_far is not None and so_far.gap is not None:
+            edge = max(edge, settled - so_far.gap)
+        return None if math.isinf(edge) else lambda times: times < edge
+
+
+def told_apart(manifest: Manifest, two: Collision, known: int | None) -> Manifest:
+    """The manifest with another number for one of two keys that share one: not for the key
+    that the state knows by it."""
+    new = two.known if known == two.new else two.new
+    pair = f"{two.id}/{new}"
+    if pair in manifest.collided:
+        raise StateError(f"two keys of the stream's state share the number {two.id}")
+    changed = manifest.copy()
+    changed.collided[pair] = another_number(two.id, new)
+    return changed
+
+
+def marked(due: Due, rows: Rows) -> np.ndarray:
+    """Which rows are due: those of its times, or of its numbers where rows have some."""
+    marks = (rows.times >= due.span.least) & (rows.times <= due.span.most)
+    if NUMBER in rows.table.column_names:
+        marks &= np.isin(rows.table.column(NUMBER), due.rows.table.column(NUMBER))
+    return marks
+
+
+def by_key_and_time(ids: np.ndarray, times: np.ndarray) -> np.ndarray | None:
+    """The order that sorts rows by key and time, ties as they come; None: they are sorted."""
+    in_time = not (times[1:] < times[:-1]).any()
+    if in_time:
+        if not (ids[1:] < ids[:-1]).any():
+            return None
+        return np.argsort(ids, kind="stable")
+    same = ids[1:] == ids[:-1]
+    if not ((ids[1:] < ids[:-1]) | (same & (times[1:] < times[:-1]))).any():
+        return None
+    return np.lexsort([times, ids])
+
+
+def cut(times: np.ndarray, rows: int) -> Iterator[np.ndarray | None]:
+    """Which rows go into each bulk; None: all. Rows of one time stay together."""
+    if len(times) <= 2 * rows:
+        yield None
+        return
+    ordered = np.sort(times)
+    edges = np.unique(ordered[rows::rows])
+    bulk = np.searchsorted(edges, times, "left")
+    for i in np.unique(bulk):
+        yield bulk == i
+
+
+def _run(place: np.ndarray, i: int) -> tuple[int, int]:
+    """Where a run of sorted numbers begins, and how long it is."""
+    first = int(np.searchsorted(place, i, "left"))
+    return first, int(np.searchsorted(place, i, "right")) - first
+
+
+def _by_key(rows: Rows) -> Rows:
+    return taken(rows, np.lexsort([rows.times, rows.ids]))

@@ -1,0 +1,199 @@
+"""`every` on a stream: complete slices in the place of rows, and windows as suffix, middle, prefix.
+
+No window begins or ends within a slice as long as the greatest common divisor of size and
+slide. Once the watermark has passed a slice, its rows are combined to one partial per key. A
+batch's windows need the slices that leave, those that enter, and what lies between them, which
+all of the windows have: one item per key, from O(log n) nodes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sash.engine.columns import answers_as, numbers, one_array
+from sash.engine.frames import time_target
+from sash.engine.order import tick_type
+from sash.engine.periodic_windows import FIRST, ROOM, At, PeriodicWindows, Store, windows
+from sash.engine.stream.definition import StreamDefinition
+from sash.engine.stream.forest import Forest, KeyMap, prefix, prove_equal, starts
+from sash.engine.stream.pages import CHECK, KEY
+from sash.engine.stream.partials import Items, PartialState
+from sash.engine.tape import Tape
+from sash.kernel.compiled import compiled
+from sash.plan.plan import Plan, plan_of
+from sash.plan.reach import steps_of
+
+
+class SlicedWindows:
+    """The windows of a definition with `every`, in a forest of slices."""
+
+    def __init__(self, definition: StreamDefinition) -> None:
+        plan, every = definition.plan, definition.plan.query.every
+        assert every is not None
+        self.definition, self.plan = definition, plan
+        given = (steps_of(b, plan.unit) for b in (every.size, every.slide, every.offset))
+        self.size, self.slide, self.offset = given
+        self._kind = plan.schema.field(definition.time).type
+        self._dtype = tick_type(self._kind)
+        whole = self._dtype.kind == "i"
+        self.step: Any = math.gcd(int(self.size), int(self.slide)) if whole else self.slide
+        make = PartialState
+        self.states = [
+            make(plan, s, definition.allow_pickle)
+            for s in definition.of_structure.get("slices", [])
+        ]
+        self._run = compiled(windows, time_target(self._dtype, At, Store)).run
+
+    def edge(self, now: float | None) -> float | None:
+        """The last time that is in a slice which is complete once the watermark is there."""
+        if now is None:
+            return None
+        stop = self.offset + (now - self.offset) // self.step * self.step
+        return stop - 1 if self._dtype.kind == "i" else float(np.nextafter(stop, -math.inf))
+
+    def slices(self, forest: Forest, rows: pa.Table) -> pa.Table:
+        """Rows in order of key and time as one item per key and slice."""
+        ids, checks = (numbers(one_array(rows.column(name))) for name in (KEY, CHECK))
+        prove_equal(checks, ids)
+        times = numbers(one_array(rows.column(self.definition.time))).astype(self._dtype)
+        slices = self.offset + (times - self.offset) // self.step * self.step
+        changed = (ids[1:] != ids[:-1]) | (slices[1:] != slices[:-1])
+        first = np.flatnonzero(np.append(True, changed))
+        begins = np.append(first, len(ids))
+        table = rows.select([KEY, CHECK, *self.plan.query.by]).take(pa.array(first))
+        times = answers_as(slices[first], None, self._kind)
+        table = table.append_column(self.definition.time, times)
+        forest.pages.cost.combined += len(ids) * len(self.states)
+        for i, state in enumerate(forest.states):
+            for name, column in state.columns_of(
+                state.fold(state.lifted(rows), begins), prefix(i)
+            ).items():
+                table = table.append_column(name, column)
+        return table
+
+    def answer(self, forest: Forest, before: float | None, now: float) -> pa.Table | None:
+        """The windows that the watermark has passed, of all keys that have rows in them."""
+        if not forest.leaves:
+            return None
+        least, first, last = self._due(forest, before, now)
+        if last < first:
+            return None
+        ids, times, keys, items = self._items(forest, first, last)
+        if not len(ids):
+            return None
+        lo, hi, number = self._bounds(ids, times, least, now)
+        if not len(lo):
+            return None
+        starts_ = self.offset + number * self.slide
+        columns: dict[str, Any] = {}
+        at_first = pa.array(lo)
+        columns |= {name: keys.column(name).take(at_first) for name in self.plan.query.by}
+        columns["window_start"] = answers_as(starts_.astype(self._dtype), None, self._kind)
+        columns["window_end"] = answers_as(
+            (starts_ + self.size).astype(self._dtype), None, self._kind
+        )
+        columns[KEY] = pa.array(ids[lo])
+        answers = {}
+        for state, each in zip(self.states, items, strict=True):
+            forest.pages.cost.combined += len(each)
+            answers[state.state.number] = state.answer(each, lo, hi)
+        for output in self.plan.outputs:
+            if output.state in answers:
+                columns[output.name] = answers[output.state][output.member]
+        return pa.table(columns)
+
+    def _due(self, forest: Forest, before: float | None, now: float) -> tuple[int, float, float]:
+        """The number of the first window that is due, and when the first and the last begin."""
+        seen = forest.leaves[0].oldest if before is None else before  # a window of it ends later
+        number = int((seen - self.size - self.offset) // self.slide) + 1
+        last = int((now - self.size - self.offset) // self.slide)
+        return number, self.offset + number * self.slide, self.offset + last * self.slide
+
+    def _items(
+        self, forest: Forest, first: float, last: float
+    ) -> tuple[np.ndarray, np.ndarray, pa.Table, list[Items]]:
+        """Slices and middles of all keys, in order of key and time."""
+        places = [forest.place(state) for state in self.states]
+        parts: list[tuple[KeyMap, np.ndarray]] = []
+        begin, stop = forest.since(first), forest.until(last + self.size - self.step)
+        inside = forest.since(last - self.step, after=True), forest.until(first + self.size, True)
+        place = begin
+        while place < stop:
+            leaf = forest.leaves[place]
+            if inside[0] <= place < min(inside[1], stop):
+                end = min(inside[1], stop)
+                whole = forest.merged(forest.middle(leaf.first, forest.leaves[end - 1].stop))
+                parts.append((whole, np.full(len(whole.ids), last, self._dtype)))
+                place = end
+                continue
+            place += 1
+            for rows in forest.gather(leaf, None, first, last + self.size - self.step):
+                items = [forest.items(i, rows) for i in range(len(forest.states))]
+                table = rows.table.select(self.plan.query.by) if self.plan.query.by else None
+                parts.append((KeyMap(rows.ids, rows.checks, table, items), rows.times))
+        if not parts:
+            none = np.zeros(0, np.int64)
+            return none, none, pa.table({}), []
+        both = KeyMap.concat([part for part, _ in parts])
+        order = np.argsort(both.ids, kind="stable")
+        both = both.take(order)
+        prove_equal(both.checks, both.ids)
+        times = np.concatenate([times for _, times in parts])[order]
+        keys = both.keys if both.keys is not None else pa.table({})
+        return both.ids, times, keys, [both.items[i] for i in places]
+
+    def _bounds(
+        self, ids: np.ndarray, times: np.ndarray, least: int, now: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        scalars = (self._dtype.type(x) for x in (self.size, self.slide, self.offset, now))
+        at = At(0, FIRST, 0, 0, least, *scalars)
+        tape = Tape(self._dtype, np.ascontiguousarray(times, self._dtype))
+        keys, found = np.ascontiguousarray(starts(ids)), []
+        while True:
+            lo, hi, number = (np.empty(ROOM, np.int64) for _ in range(3))
+            memory = (
+                tape.address, -1, keys.ctypes.data, 0, lo.ctypes.data, 0, hi.ctypes.data, 0,
+                number.ctypes.data, 0, 0,
+            )  # fmt: skip
+            at, n = self._run(memory, at, len(ids), len(keys), 1, ROOM)
+            found.append((lo[:n], hi[:n], number[:n]))
+            if n < ROOM:
+                break
+        lo, hi, number = (np.concatenate(each) for each in zip(*found, strict=True))
+        return lo, hi, number
+
+
+class RereadWindows:
+    """The answers of `every` that are no small partials: from all rows of the windows."""
+
+    def __init__(self, definition: StreamDefinition, names: list[str]) -> None:
+        query = definition.plan.query
+        asked = {name: query.aggregations[name] for name in names}
+        inner = replace(query, by=(KEY, *query.by), aggregations=asked, results={}, names=None)
+        schema = definition.schema.append(pa.field(KEY, pa.int64()))
+        self.plan: Plan = plan_of(inner, schema, definition.plan.options)
+        self._size = definition.behind
+
+    def answer(self, forest: Forest, before: float | None, now: float) -> pa.Table | None:
+        """The windows that the watermark has passed."""
+        oldest = -math.inf if before is None else before - self._size
+        parts = [
+            rows.table
+            for leaf in forest.between(oldest, now)
+            for rows in forest.gather(leaf, None, oldest, now)
+        ]
+        if not parts:
+            return None
+        table = pa.concat_tables(parts).combine_chunks()
+        order = np.argsort(numbers(one_array(table.column(KEY))), kind="stable")
+        table = table.take(pa.array(order))
+        prove_equal(*(numbers(one_array(table.column(name))) for name in (CHECK, KEY)))
+        work = PeriodicWindows(self.plan, ordered=True, after=before, upto=now)
+        batches = [given for batch in table.to_batches() for given in work.feed(batch)]
+        batches += work.finish()
+        return pa.Table.from_batches(batches) if batches else None

@@ -1,0 +1,249 @@
+"""`stream`: windows over rows as they come, in process, the state in memory or in a store."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from sash import stores
+from sash.engine.answers import raw_types
+from sash.engine.stream.definition import LATE, Stats, StreamDefinition
+from sash.engine.stream.live import LiveStream
+from sash.engine.stream.shard import Step
+from sash.plan.definition import Aggregation, Query
+from sash.plan.explain import Explanation
+from sash.plan.plan import Options, plan_of
+from sash.plan.reach import steps_of
+from sash.plan.types import unit_of
+from sash.tables import as_arrow, like, windowed
+from sash.windows.define import duration_or_number
+
+Late = Literal["count", "side"]
+
+
+class Stream:
+    """Keys, time and delay of a stream: `.agg(n=sf.count().over("1 hour"))`."""
+
+    def __init__(
+        self, by: Sequence[str], time: str, options: dict[str, Any], slide: Any = None
+    ) -> None:
+        self._by, self._time, self._options, self._slide = tuple(by), time, options, slide
+
+    def every(self, slide: Any) -> Stream:
+        """One row per key and window, the windows a `slide` apart."""
+        return Stream(self._by, self._time, self._options, slide)
+
+    def agg(self, **aggregations: Aggregation) -> Live:
+        """The stream at work."""
+        empty = windowed(pa.table({}), self._by, time=self._time)
+        asked = empty if self._slide is None else empty.every(self._slide)
+        return Live(asked.query(**aggregations), **self._options)
+
+    def __repr__(self) -> str:
+        keys = f" by {', '.join(self._by)}" if self._by else ""
+        return f'<sash.stream{keys}, time {self._time}: add .agg(name=sf.max("x").over("1 hour"))>'
+
+
+class Live:
+    """A stream at work: tables in, what is now answered out, of the same kind.
+
+    One thread at a time. What `feed` gives is final or, with emit="arrival", as known then. A
+    feed that raises changes nothing.
+    """
+
+    def __init__(
+        self,
+        query: Query,
+        *,
+        delay: Any = 0,
+        emit: Literal["final", "arrival"] = "final",
+        late: Late = "count",
+        idle: Any = None,
+        store: str | stores.Store | None = None,
+        name: str = "stream",
+        allow_pickle: bool = False,
+        **planning: Any,
+    ) -> None:
+        if emit not in ("final", "arrival"):
+            raise ValueError(f"emit must be 'final' or 'arrival', not {emit!r}")
+        if late not in ("count", "side"):
+            raise ValueError(f"late must be 'count' or 'side', not {late!r}")
+        if query.every is not None and emit == "arrival":
+            raise ValueError("every gives a window once, when it is complete: use emit='final'")
+        self._query, self._emit, self._late, self._planning = query, emit, late, Options(**planning)
+        self._delay, self._idle = duration_or_number(delay, "delay"), idle
+        self._allow_pickle = allow_pickle
+        self._opened = stores.open(store) if isinstance(store, str) else store
+        self._owns = isinstance(store, str)
+        self._space = None if self._opened is None else self._opened.space(name.encode())
+        self._live: LiveStream | None = None
+        self._late_rows = 0
+        self._stats = Stats()
+        if self._space is not None and (found := self._space.get_many([b"schema"])[0]) is not None:
+            self._start(pa.ipc.read_schema(pa.py_buffer(found)))
+
+    def feed(self, batch: Any) -> Any:
+        """Take a pyarrow, pandas or polars table; give the rows that are now answered, alike.
+
+        Afterwards the watermark is the youngest time seen less the delay; rows up to it are in
+        what is given. Rows at or before the watermark as it was are late: counted, or, with
+        late="side", given without answers, their column `late` true.
+        """
+        table = as_arrow(batch)
+        if self._live is None:
+            self._start(table.schema)
+        assert self._live is not None
+        schema = self._live.definition.schema
+        if table.schema.names != schema.names or table.schema != schema:
+            table = _fitted(table, schema)
+        return like(batch, self._given(self._live.feed(table)))
+
+    def advance(self, watermark: Any) -> pa.Table:
+        """Time passes without rows: the watermark, a time or a number; what is now answered."""
+        live = self._running("advance")
+        kind = live.definition.schema.field(self._query.time).type
+        from sash.engine.columns import numbers
+
+        mark = numbers(pa.array([watermark], kind))[0].item()
+        return self._given(live.advance(mark))
+
+    def current(self, **key: Any) -> dict[str, Any]:
+        """The answers of one key as of the watermark: {"n_1h": 3}."""
+        live = self._running("current")
+        if self._query.every is not None:
+            raise ValueError("current: with every, a key's value is the row of its last window")
+        if set(key) != set(self._query.by):
+            raise TypeError(f"current: give the keys {', '.join(self._query.by)}")
+        return live.current(key)
+
+    def commit(self, offset: Any = None) -> None:
+        """Have the store keep the state as it is now; `offset` comes back after a restart."""
+        if self._live is not None and self._space is not None:
+            self._live.commit(offset)
+            schema = self._live.definition.schema.serialize()
+            self._space.put_many([(b"schema", bytes(schema))])
+
+    @property
+    def offset(self) -> Any:
+        """What the last commit was told: where to go on after a restart."""
+        return None if self._live is None else self._live.offset
+
+    def close(self) -> None:
+        """Commit, and let go of the store."""
+        self.commit(self.offset)
+        if self._owns and self._opened is not None:
+            self._opened.close()
+
+    def explain(self) -> Explanation:
+        """What is kept, what a batch reads, and which structure keeps it."""
+        from sash.engine.stream.explain import explain_stream
+
+        return explain_stream(self._running("explain").definition)
+
+    def __enter__(self) -> Live:
+        return self
+
+    def __exit__(self, *problem: Any) -> None:
+        if self._owns and problem[0] is not None and self._opened is not None:
+            self._opened.close()
+        elif problem[0] is None:
+            self.close()
+
+    def _running(self, what: str) -> LiveStream:
+        if self._live is None:
+            raise ValueError(f"{what}: nothing was fed yet, so the columns are not known")
+        return self._live
+
+    def _start(self, schema: pa.Schema) -> None:
+        plan = plan_of(self._query, schema, self._planning)
+        if self._emit == "final":
+            for out, a in self._query.aggregations.items():
+                if getattr(a.frame, "following", 0) is None:
+                    raise ValueError(
+                        f"{out}: {a.frame} never ends on a stream, so it has no final answer: "
+                        "bound it, or use emit='arrival'"
+                    )
+        unit = unit_of(schema.field(self._query.time).type)
+        found = self._query.output_types(schema, dict(raw_types(self._query, schema)))
+        answers = {out: kind for out, kind in found.items() if kind is not None}
+        idle = (
+            None if self._idle is None else steps_of(duration_or_number(self._idle, "idle"), unit)
+        )
+        definition = StreamDefinition(
+            plan, answers, self._emit, idle=idle, allow_pickle=self._allow_pickle
+        )
+        self._live = LiveStream(definition, steps_of(self._delay, unit), self._space)
+
+    def _given(self, step: Step) -> pa.Table:
+        self._late_rows += step.late.num_rows
+        self._stats = step.stats
+        if self._late == "count":
+            return step.rows
+        assert self._live is not None
+        late = self._live.definition.marked(step.late)
+        flags = [False] * step.rows.num_rows + [True] * late.num_rows
+        return pa.concat_tables([step.rows, late]).append_column(LATE, pa.array(flags, pa.bool_()))
+
+    @property
+    def stats(self) -> Stats:
+        """Figures of the last batch, and of what is kept now."""
+        return self._stats if self._live is None else self._live.measured(self._stats)
+
+    @property
+    def late_rows(self) -> int:
+        """How many rows came too late so far."""
+        return self._late_rows
+
+    def __repr__(self) -> str:
+        outs = ", ".join(self._query.aggregations)
+        return f"<sash.stream of {outs}, watermark {self._live.watermark if self._live else None}>"
+
+
+def _fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """A table with the columns that the stream began with, in their order."""
+    missing = [name for name in schema.names if name not in table.column_names]
+    if missing:
+        raise KeyError(
+            f"feed: no column {missing[0]!r}; the stream began with {', '.join(schema.names)}"
+        )
+    return table.select(schema.names).cast(schema)
+
+
+def stream(
+    by: str | Sequence[str] = (),
+    *,
+    time: str,
+    delay: Any = 0,
+    emit: Literal["final", "arrival"] = "final",
+    late: Late = "count",
+    idle: Any = None,
+    store: str | stores.Store | None = None,
+    name: str = "stream",
+    allow_pickle: bool = False,
+    **planning: Any,
+) -> Stream:
+    """Windows over rows as they come, in process, at a cost that depends on the batch alone.
+
+    `delay`: how late a row may come; `emit`: "final" gives each row once no row can change its
+    answer, equal to the batch's, "arrival" at once, as known then. `late`: "count" or "side".
+    `idle`: forget a key without rows for so long. `store`: "lmdb:folder", "redis://…" or a
+    store: `commit()` has it keep the state, under `name`, and the next process goes on from it.
+
+    >>> import pyarrow as pa, sash
+    >>> from sash import functions as sf
+    >>> frame = sash.range_between(-10, 0)
+    >>> live = sash.stream("user", time="t", delay=5).agg(n=sf.count().over(frame))
+    >>> live.feed(pa.table({"user": [7, 7], "t": [1, 9]})).to_pylist()
+    [{'user': 7, 't': 1, 'n': 1}]
+    >>> live.feed(pa.table({"user": [7], "t": [16]})).to_pylist()
+    [{'user': 7, 't': 9, 'n': 2}]
+    >>> live.current(user=7)
+    {'n': 2}
+    """
+    options = {
+        "delay": delay, "emit": emit, "late": late, "idle": idle, "store": store, "name": name,
+        "allow_pickle": allow_pickle, **planning,
+    }  # fmt: skip
+    return Stream((by,) if isinstance(by, str) else by, time, options)
