@@ -243,6 +243,17 @@ def test_errors_of_the_definition(file: Change) -> None:
     assert "local.toml:14: aggregations.hi.of: the source has no column 'amuont'" in said
 
 
+def test_a_monoid_that_fails(file: Change, home: Path) -> None:
+    text = (home / "own_monoids.py").read_text()
+    failing = "return f'{x}', int('no amount is good')"
+    (home / "own_monoids.py").write_text(text.replace("return x, x", failing))
+    change = ('who = { function = "argmax", of = ["amount", "shop"]',
+              'who = { function = "own_monoids:spread", of = "amount"')  # fmt: skip
+    with pytest.warns(RuntimeWarning, match="spread"):
+        said = ends(file(change))
+    assert said == "invalid literal for int() with base 10: 'no amount is good'"
+
+
 NEEDS = {
     "[columns] are in Spark's SQL": ("[windows]", '[columns]\nx = "amount + 1"\n[windows]'),
     "`where` is in Spark's SQL": ("watermark", 'where = "user < 2"\nwatermark'),

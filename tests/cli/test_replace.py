@@ -104,6 +104,18 @@ def test_a_report_is_not_written_over_what_is_read(
     assert tree(file.parent) == before
 
 
+def test_the_demo_leaves_a_folder_alone_that_is_not_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "flights").mkdir()
+    for name in ("flights.toml", "flights/mine.parquet", "report.html"):
+        (tmp_path / name).write_text("dear")
+    before = tree(tmp_path)
+    assert main(["demo", "--out", str(tmp_path)]) == 1
+    assert "is not a demo's" in capsys.readouterr().err
+    assert tree(tmp_path) == before
+
+
 FOREIGN = {
     "a file": (["out"], "it is a file"),
     "a folder of the user's": (["out/mine.txt"], "it holds mine.txt"),

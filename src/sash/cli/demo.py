@@ -148,7 +148,9 @@ def main(out: Path, rows: int | None = None) -> int:
 def _is_demo(out: Path) -> bool:
     """Whether a folder is one that the demo made, or an empty one."""
     file = out / "flights.toml"
-    return not any(out.iterdir()) or (file.exists() and PIPELINE[:40] == file.read_text()[:40])
+    if file.is_file():
+        return file.read_text().partition("\n")[0] == PIPELINE.partition("\n")[0]
+    return out.is_dir() and not any(out.iterdir())
 
 
 def prepare(out: Path, rows: int | None) -> Pipeline:

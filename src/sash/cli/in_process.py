@@ -10,7 +10,7 @@ from pyarrow import csv, parquet
 
 from sash.cli import checks, local_files, sinks
 from sash.cli.aggregations import read_by
-from sash.cli.call import Outcome, answers, asked, planned
+from sash.cli.call import Outcome, asked, planned, windowed
 from sash.cli.engine import delimiter
 from sash.cli.errors import EndError
 from sash.cli.pipeline import Pipeline, Sink, check_columns
@@ -32,7 +32,7 @@ def batch(pipeline: Pipeline, engine: str = NAME) -> Outcome:
         reading.note = f"{len(rows):,} rows"
     begun = time.monotonic()
     with stage("running") as running:
-        found = answers(pipeline, rows)
+        found = asked(lambda: windowed(pipeline, rows).agg(**pipeline.aggregations))
         found = found.rename_columns([names.get(name, name) for name in found.column_names])
         count = asked(lambda: write(found, pipeline.sink))
         running.note = f"{count:,} rows"
