@@ -153,6 +153,7 @@ def stopped(home: Path, file: Path, enough: Callable[[], bool]) -> None:
     _, said = process.communicate(timeout=100)
     assert process.returncode == 130
     assert "goes on from there" in said.rstrip().splitlines()[-1]
+    assert "Traceback" not in said
 
 
 def test_no_watermark(changed: Change, capsys: pytest.CaptureFixture[str]) -> None:
