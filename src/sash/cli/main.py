@@ -33,7 +33,10 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"sash: {end}", file=sys.stderr)
         return end.status
     except KeyboardInterrupt:
-        print("sash: interrupted; nothing half-written is left", file=sys.stderr)
+        print("sash: interrupted; nothing half-written is left", file=sys.stderr, flush=True)
+        if arguments is None:  # the end of the process: it would wait for threads that go on
+            sys.stdout.flush()
+            os._exit(INTERRUPTED)
         return INTERRUPTED
     except BrokenPipeError:  # as in `sash explain … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

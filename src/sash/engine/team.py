@@ -37,6 +37,7 @@ class Team:
     def __enter__(self) -> Team:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if self._pool is not None:
-            self._pool.shutdown()
+            # a function of the user's may take long: Ctrl-C does not wait for its end
+            self._pool.shutdown(wait=kind is not KeyboardInterrupt, cancel_futures=True)

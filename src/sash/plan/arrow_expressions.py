@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.acero as acero
 import pyarrow.compute as pc
 
 from sash.plan.expressions import Call, Column, Expression, Literal
@@ -52,6 +51,8 @@ def evaluate(expressions: Mapping[str, Expression], table: pa.Table) -> dict[str
 
 def _project(table: pa.Table, arrow: list[pc.Expression]) -> pa.Table:
     """The values of Arrow's expressions, in the order of the rows."""
+    from pyarrow import acero  # imports pandas, which takes longer than all of Sash
+
     source = acero.Declaration("table_source", acero.TableSourceNodeOptions(table))
     names = [str(i) for i in range(len(arrow))]
     project = acero.Declaration("project", acero.ProjectNodeOptions(arrow, names))
