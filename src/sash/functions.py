@@ -58,6 +58,16 @@ from sash.aggregations.places import (
     row_number,
     window_rank,
 )
+from sash.aggregations.sketches import (
+    approx_top_k,
+    frequent_items_sketch_agg,
+    hll_sketch_agg,
+    kll_sketch_agg,
+    kll_sketch_agg_bigint,
+    kll_sketch_agg_double,
+    kll_sketch_agg_float,
+    theta_sketch_agg,
+)
 from sash.aggregations.statistics import (
     corr,
     covar_pop,
@@ -96,17 +106,20 @@ from sash.plan.expressions import sqrt as sqrt
 from sash.plan.expressions import when as when
 
 __all__ = [
-    "TIME", "any_value", "apply", "approx_count_distinct", "argmax", "argmin", "array_agg",
-    "avg", "bool_and", "bool_or", "collect_list", "collect_set", "concat", "corr", "count",
-    "count_distinct", "count_if", "covar_pop", "covar_samp", "cume_dist", "decayed_count",
-    "decayed_mean", "decayed_sum", "dense_rank", "first", "first_k", "first_value", "geomean",
-    "histogram", "kurtosis", "lag", "last", "last_distinct", "last_k", "last_value", "lead",
-    "listagg", "longest_run", "mad", "max", "max_by", "max_count", "mean", "median", "min",
-    "min_by", "min_count", "mode", "nth_value", "ntile", "percent_rank", "percentile",
+    "TIME", "any_value", "apply", "approx_count_distinct", "approx_top_k", "argmax", "argmin",
+    "array_agg", "avg", "bool_and", "bool_or", "collect_list", "collect_set", "concat", "corr",
+    "count", "count_distinct", "count_if", "covar_pop", "covar_samp", "cume_dist",
+    "decayed_count", "decayed_mean", "decayed_sum", "dense_rank", "first", "first_k",
+    "first_value", "frequent_items_sketch_agg", "geomean", "histogram", "hll_sketch_agg",
+    "kll_sketch_agg", "kll_sketch_agg_bigint", "kll_sketch_agg_double", "kll_sketch_agg_float",
+    "kurtosis", "lag", "last", "last_distinct", "last_k", "last_value", "lead", "listagg",
+    "longest_run", "mad", "max", "max_by", "max_count", "mean", "median", "min", "min_by",
+    "min_count", "mode", "nth_value", "ntile", "percent_rank", "percentile",
     "percentile_approx", "product", "range", "rank", "regr_avgx", "regr_avgy", "regr_count",
     "regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "row_number",
     "sem", "skewness", "std", "stddev", "stddev_pop", "stddev_samp", "string_agg", "sum",
-    "sum_distinct", "top_k", "var_pop", "var_samp", "variance", "weighted_mean", "window_rank",
+    "sum_distinct", "theta_sketch_agg", "top_k", "var_pop", "var_samp", "variance",
+    "weighted_mean", "window_rank",
 ]  # fmt: skip
 
 

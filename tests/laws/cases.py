@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
-from sash import Monoid
 from sash import monoids as m
-from sash.testing import alike
 from tests.laws.case import (
     FLOATS,
     INTS,
@@ -34,6 +31,7 @@ from tests.laws.case import (
     texts,
 )
 from tests.laws.cases_of_maps import MAPS
+from tests.laws.cases_of_sketches import SKETCHES
 from tests.laws.cases_of_statistics import STATISTICS
 
 
@@ -54,30 +52,9 @@ def longest_run(points: list[Any]) -> Any:
     return max(runs, key=lambda run: run[3])
 
 
-def vector(monoid: Monoid) -> Callable[[list[Any]], Any]:
-    """A sketch has seen the same as one that was filled item by item."""
-
-    def answer(xs: list[Any]) -> Any:
-        out = monoid.identity.copy()
-        for x in xs:
-            out = monoid.combine(monoid.lift(x), out)
-        return out
-
-    return answer
-
-
 def relative(xs: list[Any]) -> Any:
     return None if max(xs) == 0 else (max(xs) - min(xs)) / max(xs)
 
-
-def same_rank(a: Any, b: Any) -> bool:
-    """KLL flips coins; few items are exact."""
-    if a is None or b is None:
-        return a is b
-    return a.n == b.n and all(alike(a.quantile(r), b.quantile(r)) for r in (0, 0.3, 0.5, 1))
-
-
-BLOOM, COUNTMIN = m.Bloom(100, 3), m.CountMin(11, 3)
 
 CASES: dict[str, Case] = {
     "Count": Case(m.Count, same_kind(floats, texts), len, 0, columns=(FLOATS,)),
@@ -132,22 +109,6 @@ CASES: dict[str, Case] = {
     "CollectDistinct": Case(m.CollectDistinct, same_kind(floats, texts), distinct, []),
     "CountDistinct": Case(m.CountDistinct, same_kind(floats, texts), lambda x: len(distinct(x)), 0),
     "Concat": Case(lambda: m.Concat("-"), same_kind(texts), "-".join),
-    "Bloom": Case(
-        lambda: BLOOM, same_kind(integers, floats, texts), vector(BLOOM), BLOOM.identity,
-        columns=(INTS, FLOATS),
-    ),
-    "CountMin": Case(
-        lambda: COUNTMIN, same_kind(integers, floats, texts), vector(COUNTMIN), COUNTMIN.identity,
-        columns=(SIZES,),
-    ),
-    "HyperLogLog": Case(
-        lambda: m.HyperLogLog(10), same_kind(integers, floats, texts),
-        lambda x: len(distinct(x)), 0, columns=(FLOATS,),
-    ),
-    "Quantiles": Case(
-        m.Quantiles, same_kind(integers, floats), lambda xs: ordered(xs)[(len(xs) - 1) // 2],
-        equal=same_rank,
-    ),
     "LongestRun": Case(
         m.LongestRun, same_kind(pairs), longest_run, columns=((TIMES, FLOATS), INTS)
     ),
@@ -171,5 +132,6 @@ CASES: dict[str, Case] = {
         columns=((FLOATS, INTS),), skips_null=False,
     ),
     **MAPS,
+    **SKETCHES,
     **STATISTICS,
 }  # fmt: skip

@@ -40,6 +40,12 @@ from sash import monoids as m
         (lambda: m.DecayedSum(0), ValueError, "DecayedSum: half_life must be more than zero"),
         (lambda: m.DecayedSum(float("inf")), ValueError, "DecayedSum: half_life must be .* finite"),
         (lambda: m.DecayedMean("1 h"), TypeError, "DecayedMean: half_life must be a number"),
+        (lambda: m.HllSketch(3), ValueError, "HllSketch: lg_k must be at least 4"),
+        (lambda: m.HllSketch(22), ValueError, "HllSketch: lg_k must be at most 21"),
+        (lambda: m.ThetaSketch(27), ValueError, "ThetaSketch: lg_k must be at most 26"),
+        (lambda: m.KllSketch(of="text"), ValueError, "KllSketch: of must be double, float or"),
+        (lambda: m.FrequentItems(0), ValueError, "FrequentItems: tracked must be at least 1"),
+        (lambda: m.FrequentItems(k=0), ValueError, "FrequentItems: k must be at least 1"),
         (lambda: m.Concat(1), TypeError, "Concat: separator must be a string"),
         (lambda: m.Max(depth=1), TypeError, r"Max\(\) got an unexpected keyword argument 'depth'"),
         (lambda: m.Max(dtype="U3"), TypeError, "Max has no variant for dtype 'U3'; leave dtype"),
@@ -70,7 +76,11 @@ def test_a_changed_copy_forgets_its_recipe() -> None:
     assert repr(changed) == "Monoid('largest')"
 
 
-def test_quantiles_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "factory", [m.Quantiles, m.HllSketch, m.ThetaSketch, m.KllSketch, m.FrequentItems]
+)
+def test_sketches_say_what_to_install(factory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "datasketches", None)
-    with pytest.raises(ImportError, match=r"pip install 'sash\[sketches\]'"):
-        m.Quantiles()
+    message = rf"{factory.__name__} needs .* pip install 'sash\[sketches\]'"
+    with pytest.raises(ImportError, match=message):
+        factory()

@@ -166,6 +166,8 @@ def test_means_of_64_bit_integers_do_not_overflow() -> None:
         (m.ArgMax(), 1, r"ArgMax takes pairs \(measure, argument\), not 1"),
         (m.ArgMin(), (1, 2, 3), "ArgMin takes pairs"),
         (m.CountDistinct(), {1}, "not hashable"),
+        (m.HllSketch(), True, "a sketch takes integers, floats or text, not True"),
+        (m.FrequentItems(), None.__class__, "FrequentItems takes text, integers or floats"),
         (m.DecayedSum(1), 1, r"DecayedSum takes pairs \(value, time\)"),
         (m.DecayedCount(1), (1, "noon"), "with times as numbers"),
         (m.Bloom(8, 1), object(), "a sketch can not hash"),

@@ -4,6 +4,7 @@ from sash.monoids.bins import BinCounts
 from sash.monoids.categories import ByCategory, Histogram, MedianDeviation, Mode, Percentile
 from sash.monoids.collections import Collect, Concat
 from sash.monoids.comoments import Correlation, Covariance
+from sash.monoids.datasketch import FrequentItems, HllSketch, KllSketch, ThetaSketch
 from sash.monoids.decay import DecayedCount, DecayedMean, DecayedSum
 from sash.monoids.distinct import CollectDistinct, CountDistinct, Distinct, LastDistinct
 from sash.monoids.ends import M4, First, FirstN, Last, LastN
@@ -32,7 +33,7 @@ CATALOGUE = (
     RelativeVariation, LinearRegression, ByCategory, Histogram, Mode, Percentile, MedianDeviation,
     StdError, Skewness, Kurtosis, Covariance, Correlation, Regression, WeightedMean,
     Distinct, LastDistinct, Ordered, BinCounts, CountIf, RunLength,
-    DecayedSum, DecayedMean, DecayedCount,
+    DecayedSum, DecayedMean, DecayedCount, HllSketch, ThetaSketch, KllSketch, FrequentItems,
 )  # fmt: skip
 """Every factory of a monoid: one line here, and the laws are checked on it."""
 
@@ -59,9 +60,12 @@ __all__ = [
     "Distinct",
     "First",
     "FirstN",
+    "FrequentItems",
     "GeoMean",
     "Histogram",
+    "HllSketch",
     "HyperLogLog",
+    "KllSketch",
     "Kurtosis",
     "Last",
     "LastDistinct",
@@ -88,6 +92,7 @@ __all__ = [
     "StdDev",
     "StdError",
     "Sum",
+    "ThetaSketch",
     "TopK",
     "Var",
     "WeightedMean",

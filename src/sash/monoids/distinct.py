@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from enum import Enum
+import math
 from typing import Any
 
 from sash.monoids.monoid import Monoid, as_monoid
@@ -73,10 +73,8 @@ def union(a: Any, b: Any) -> Any:
     return a | b
 
 
-class NaN(Enum):
-    """What all NaNs are when items are told apart."""
-
-    NAN = "NaN"
+NAN = complex(math.inf, math.inf)
+"""What all NaNs are when items are told apart: plain data that no column has, equal to itself."""
 
 
 def key(x: Any) -> Any:
@@ -93,7 +91,7 @@ def key(x: Any) -> Any:
         hash(x)
     except TypeError:
         raise TypeError(f"cannot tell distinct items apart: {x!r} is not hashable") from None
-    return NaN.NAN if x != x else x
+    return NAN if x != x else x
 
 
 def Distinct(monoid: Any) -> Monoid:

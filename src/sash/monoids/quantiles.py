@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sash.monoids.datasketch import KllSketch, between, library
 from sash.monoids.monoid import Monoid
-from sash.monoids.recipe import entry, whole
+from sash.monoids.recipe import entry
 from sash.monoids.variants import nullable
+
+State = tuple[bytes, int]
+"""The bytes of a sketch, which leaves NaN out, and how many NaNs there were."""
 
 
 class Sketch:
-    """A KLL sketch that is never changed, pickles, and knows how many NaNs it has seen."""
+    """A KLL sketch that pickles, and knows how many NaNs it has seen."""
 
     __slots__ = ("_kll", "nans")
 
@@ -44,7 +48,7 @@ class Sketch:
     @staticmethod
     def from_plain(data: bytes, nans: int) -> Sketch:
         """What `plain` gave, as a sketch."""
-        return Sketch(_library().kll_doubles_sketch.deserialize(data), nans)
+        return Sketch(library("Quantiles").kll_doubles_sketch.deserialize(data), nans)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Sketch.from_plain, self.plain()
@@ -64,27 +68,23 @@ def Quantiles(k: int = 200, at: float | Sequence[float] | None = 0.5) -> Monoid:
     >>> w.lower(w.combine(w.lift(3), w.combine(w.lift(1), w.lift(2))))
     [1.0, 2.0, 3.0]
     """
-    k = whole("Quantiles", "k", k, 8)
-    if k > 65535:
-        raise ValueError(f"Quantiles: k must be at most 65535, not {k}")
+    library("Quantiles")
+    k = between("Quantiles", "k", k, 8, 65535)
     ranks = _checked(at)
-    sketches = _library()
+    inner = KllSketch(k)
+    nothing = inner.lower(inner.identity)
 
-    def lift(x: Any) -> Sketch:
-        kll = sketches.kll_doubles_sketch(k)
-        kll.update(float(x))  # which leaves NaN out
-        return Sketch(kll, int(x != x))
+    def lift(x: Any) -> State:
+        return (nothing, 1) if x != x else (inner.lift(x), 0)
 
-    def combine(a: Sketch, b: Sketch) -> Sketch:
-        kll = sketches.kll_doubles_sketch(k)
-        kll.merge(a._kll)
-        kll.merge(b._kll)
-        return Sketch(kll, a.nans + b.nans)
+    def combine(a: State, b: State) -> State:
+        return (inner.combine(a[0], b[0]), a[1] + b[1])
 
-    def lower(v: Sketch) -> Any:
+    def lower(v: State) -> Any:
+        sketch = Sketch.from_plain(*v)
         if ranks is None:
-            return v
-        found = [v.quantile(rank) for rank in ranks]
+            return sketch
+        found = [sketch.quantile(rank) for rank in ranks]
         return found if isinstance(at, Sequence) else found[0]
 
     monoid = nullable("Quantiles", lift, combine, lower, commutative=True)
@@ -103,13 +103,3 @@ def _checked(at: Any) -> tuple[float, ...] | None:
     if not ranks:
         raise ValueError("Quantiles: at is empty; give a rank from 0 to 1")
     return ranks
-
-
-def _library() -> Any:
-    try:
-        import datasketches
-    except ImportError as problem:
-        raise ImportError(
-            "Quantiles needs the package datasketches: pip install 'sash[sketches]'"
-        ) from problem
-    return datasketches

@@ -25,6 +25,7 @@ PAIRS = (
     "DecayedSum", "DecayedMean", "DecayedCount",
 )  # fmt: skip
 TEXTS = ("Concat",)
+FLOATS = ("FrequentItems",)  # whose items are all of one type
 
 
 def whole_numbers(*, nan: bool = False) -> Any:
@@ -52,7 +53,7 @@ def _known(monoid: Monoid, nan: bool) -> Any:
         return st.tuples(whole_numbers(nan=nan), st.integers(-50, 50))
     if name in TEXTS:
         return st.text("abc", max_size=3)
-    return whole_numbers(nan=nan) if nan else st.integers(-50, 50)
+    return whole_numbers(nan=nan) if nan or name in FLOATS else st.integers(-50, 50)
 
 
 @st.composite
