@@ -19,15 +19,24 @@ class EndError(Exception):
         self.status = status
 
 
+MANY = 40
+"""More values than this are not all listed."""
+
+
 def known(names: Iterable[str], wrong: str = "") -> str:
-    """The known values, and the one that was meant, perhaps.
+    """The known values, and the one that was meant, perhaps; of many, those that are near.
 
     >>> known(["max", "min"], "maxx")
     'known are max, min; did you mean max?'
+    >>> known([f"p{i}" for i in range(100)] + ["max"], "maxx")
+    'did you mean max?'
     """
     names = list(names)
-    near = get_close_matches(wrong, names, 1)
-    return f"known are {', '.join(names)}" + (f"; did you mean {near[0]}?" if near else "")
+    near = get_close_matches(wrong, names, 1 if len(names) <= MANY else 5)
+    meant = f"did you mean {', '.join(near)}?"
+    if near and len(names) > MANY:
+        return meant
+    return f"known are {', '.join(names)}" + (f"; {meant}" if near else "")
 
 
 def short(value: object, most: int = 80) -> str:
