@@ -4,6 +4,8 @@
     python -m benchmarks.streaming --experiment every   an hour by 10 s, a day by a second
     python -m benchmarks.streaming --experiment rows    one answer a row, 100,000 keys
     python -m benchmarks.streaming --experiment state   10,000 rows with 5 MB and 500 MB of state
+    python -m benchmarks.streaming --experiment flat    in process: the time and bytes of a batch by
+                                                        the rows in the window, 10^5 to 10^7
 
 Rates are thousand rows a second of the best micro-batch after the first ones, reading Parquet,
 to the noop sink. The pass-through has the same packing, shuffle, handler and unpacking, and
@@ -15,6 +17,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -136,13 +139,14 @@ class Passing(StatefulProcessor):
 
 def passed(df: DataFrame) -> DataFrame:
     """The same pipeline with nothing done in the handler."""
-    packing = Packing(("_sash", *df.columns), tuple(shard_ids(SHARDS)))
-    hashed = df.select(F.xxhash64("k").alias("_sash"), *df.columns)
+    packing = Packing(("_sash", "_check", *df.columns), tuple(shard_ids(SHARDS)))
+    hashes = F.xxhash64("k").alias("_sash"), F.hash("k").cast("long").alias("_check")
+    hashed = df.select(*hashes, *df.columns)
     blocks = hashed.mapInArrow(packing.pack(), "shard int, rows binary")
     done = blocks.groupBy("shard").transformWithStateInPandas(
         Passing(), "rows binary", "Append", "None"
     )
-    return done.mapInArrow(unpack(), f"_sash long, {SCHEMA}")
+    return done.mapInArrow(unpack(), f"_sash long, _check long, {SCHEMA}")
 
 
 def state(spark: SparkSession, options: argparse.Namespace, folder: Path) -> Iterator[Row]:
@@ -174,13 +178,54 @@ def best(options: argparse.Namespace, measured: Any) -> float:
     return max(float(measured()) for _ in range(options.repeat))
 
 
+def flat(options: argparse.Namespace) -> Iterator[Row]:
+    """In process, windows full: batches of 10,000 rows, max and mean over one window."""
+    for keys in (1, 100, 5_000):
+        for emit, slide in (("final", None), ("arrival", None), ("final", 1)):
+            first: Row = {}
+            for number in (10, 100, 1_000):
+                found = fed(keys, number, emit, slide)
+                first = first or found
+                ratios = {
+                    "time to 10^5": found["ms a batch"] / first["ms a batch"],
+                    "bytes to 10^5": found["MB read"] / first["MB read"],
+                }
+                yield {"emit": emit if slide is None else f"every {slide}"} | found | ratios
+    for late in (0.0, 0.01):
+        yield {"emit": f"arrival, {late:.0%} late"} | fed(100, 100, "arrival", None, late)
+
+
+def fed(keys: int, window: int, emit: Any, slide: int | None, late: float = 0.0) -> Row:
+    """The best of eight batches after a window of so many is full; late by up to ten batches."""
+    rng, count, span = np.random.default_rng(1), 10_000, 1_000
+    frame = sash.range_between(-window * span, 0)
+    defined = sash.stream("k", time="t", emit=emit, delay=10 * span if late else 0)
+    defined = defined if slide is None else defined.every(slide)
+    live = defined.agg(hi=sf.max("x").over(frame), mean=sf.mean("x").over(frame))
+    seconds, read = [], []
+    for number in range(window + 20):
+        times = np.sort(rng.integers(number * span, (number + 1) * span, count))
+        if late:
+            back = np.where(rng.random(count) < late, rng.integers(0, 10 * span, count), 0)
+            times = np.maximum(0, times - back)
+        batch = pa.table({"k": rng.integers(0, keys, count), "t": times, "x": rng.random(count)})
+        start = time.perf_counter()
+        live.feed(batch)
+        if number >= window + 12:
+            seconds.append(time.perf_counter() - start)
+            read.append(live.stats.read)
+    kept = {"keys": keys, "rows in the window": window * count}
+    return kept | {"ms a batch": min(seconds) * 1e3, "MB read": max(read) / 1e6}
+
+
 EXPERIMENTS = {"every": every, "rows": rows, "state": state}
 
 
 def main(arguments: list[str] | None = None) -> None:
     form = argparse.RawTextHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
-    parser.add_argument("--experiment", nargs="+", choices=EXPERIMENTS, default=list(EXPERIMENTS))
+    parser.add_argument("--experiment", nargs="+", choices=[*EXPERIMENTS, "flat"],
+                        default=["flat", *EXPERIMENTS])  # fmt: skip
     parser.add_argument("--rows", type=int, default=1_000_000, help="a batch, of `rows`")
     parser.add_argument("--every-rows", type=int, default=500_000, help="a batch, of `every`")
     parser.add_argument("--native-rows", type=int, default=50_000, help="a batch of native's")
@@ -189,6 +234,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--out", default="benchmarks/results")
     options = parser.parse_args(arguments)
+    if "flat" in options.experiment:
+        report("streaming_flat", flat(options), options.out)
+        options.experiment.remove("flat")
+    if not options.experiment:
+        return
     spark = sash.spark.session("benchmark", options.master)
     with tempfile.TemporaryDirectory(prefix="sash-streaming-") as folder:
         for name in options.experiment:

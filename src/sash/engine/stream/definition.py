@@ -48,6 +48,7 @@ class Stats(NamedTuple):
     combined: int = 0
     state_bytes: int = 0
     state_rows: int = 0
+    read: int = 0
     written: int = 0
     keys_forgotten: int = 0
 

@@ -51,6 +51,11 @@ class KeyMap:
     keys: pa.Table | None
     items: list[Items]
 
+    @property
+    def width(self) -> int:
+        """Bytes of a key's numbers, about."""
+        return 16 + sum(8 + sum(x.itemsize for x in items.leaves) for items in self.items)
+
     def take(self, places: np.ndarray) -> KeyMap:
         keys = None if self.keys is None else self.keys.take(pa.array(places))
         items = [each.take(places) for each in self.items]
@@ -249,6 +254,7 @@ class Forest:
                     whole = whole.take(places)
             if len(whole.ids):
                 self.pages.cost.partials_read += len(whole.ids)
+                self.pages.cost.bytes_read += len(whole.ids) * whole.width
                 found.append(whole)
         return found
 

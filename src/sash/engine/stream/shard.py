@@ -163,7 +163,7 @@ class Shard:
         cost = self.pages.cost
         return Stats(
             rows.num_rows, out, late.num_rows, cost.keys, cost.rows_read, cost.partials_read,
-            cost.combined, written=cost.bytes_written,
+            cost.combined, read=cost.bytes_read, written=cost.bytes_written,
         )  # fmt: skip
 
     def measured(self, stats: Stats) -> Stats:
