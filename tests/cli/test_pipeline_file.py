@@ -25,7 +25,11 @@ WRONG = [
         ["source.foo: no such key", "schema"],
     ),
     (('"24 hours"', '"24 horas"'), 10, ["windows.day", "horas"]),
-    (('"count"', '"cuont"'), 13, ["aggregations.n.function", "no function 'cuont'", "did you mean count"]),
+    (
+        ('"count"', '"cuont"'),
+        13,
+        ["aggregations.n.function", "no function 'cuont'", "did you mean count"],
+    ),
     (('"count", over = "1 hour"', '"count"'), 13, ["aggregations.n: 'over' is missing"]),
     (('over = "day"', 'over = "dey"'), 14, ["aggregations.hi.over", "known are day", "mean day?"]),
     (('of = "amount", ', ""), 14, ["aggregations.hi: max takes 1 column (column) as `of`"]),

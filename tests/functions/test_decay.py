@@ -5,8 +5,12 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
+import sash
+from sash import Monoid
 from sash import functions as sf
 from sash import monoids as m
 from sash.testing import running
@@ -41,3 +45,65 @@ def test_by_category() -> None:
         sf.decayed_sum("x", half_life=1).by("card"), x=[8.0, 4.0, 1.0], card=["a", "b", "a"]
     )
     assert found[-1] == [("a", 3.0), ("b", 4.0)]  # each as of its own newest row
+
+
+NS = np.array([0, 10**9, 5 * 10**9, 7200 * 10**9, 7201 * 10**9]) + 1_700_000_000 * 10**9
+XS = [1.0, -2.0, None, 4.0, 8.0]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("frame", ["2 hours", "lifetime"])
+def test_windows_over_times_of_every_unit(unit: str, frame: str) -> None:
+    table = pa.table({"ts": pa.array(NS, pa.timestamp("ns")).cast(pa.timestamp(unit)), "x": XS})
+    over = sash.lifetime() if frame == "lifetime" else frame
+    found = sash.windowed(table, time="ts").agg(
+        total=sf.decayed_sum("x", half_life="1 h").over(over),
+        mean=sf.decayed_mean("x", half_life="1 h").over(over),
+        known=sf.decayed_count("x", half_life="1 h").over(over),
+        rows=sf.decayed_count(half_life="1 h").over(over),
+    )
+    for i, now in enumerate(NS):
+        first = now - 2 * HOUR if frame != "lifetime" else NS[0]
+        inside = [j for j in range(i + 1) if NS[j] >= first]
+        kept = [j for j in inside if XS[j] is not None]
+        newest = NS[max(kept)]
+        weights = {j: 0.5 ** (float(newest - NS[j]) / HOUR) for j in inside}
+        row = {name: found[name][i].as_py() for name in ("total", "mean", "known", "rows")}
+        total, known = sum(XS[j] * weights[j] for j in kept), sum(weights[j] for j in kept)
+        every = sum(0.5 ** (float(now - NS[j]) / HOUR) for j in inside)
+        expected = {"total": total, "mean": total / known, "known": known, "rows": every}
+        assert row == pytest.approx(expected, rel=1e-12)
+
+
+def test_windows_over_numbers_as_times() -> None:
+    table = pa.table({"t": [0, 10, 20], "x": [8, 0, 1]})
+    found = sash.windowed(table, time="t").agg(
+        y=sf.decayed_sum("x", half_life=10).over(sash.range_between(-15, 0))
+    )
+    assert found["y"].to_pylist() == [8.0, 4.0, 1.0]
+
+
+def test_a_half_life_must_fit_the_time_column() -> None:
+    numbers, times = (
+        pa.table({"t": [1], "x": [1]}),
+        pa.table({"t": pa.array([1], "timestamp[s]"), "x": [1]}),
+    )
+    with pytest.raises(TypeError, match="is a duration, but the time column 't' is int64"):
+        sash.windowed(numbers, time="t").agg(
+            y=sf.decayed_sum("x", half_life="1 h").over(sash.rows(2))
+        )
+    with pytest.raises(TypeError, match="is a plain number, but the time column 't' is timestamp"):
+        sash.windowed(times, time="t").agg(y=sf.decayed_sum("x", half_life=5).over(sash.rows(2)))
+
+
+def test_a_monoid_of_ones_own_takes_the_rows_time() -> None:
+    """In nanoseconds since 1970, whatever the unit of the column."""
+    latest = Monoid("latest", 0, lambda x, time: time, max)
+    table = pa.table({"ts": pa.array([1, 2], pa.timestamp("ms")), "x": [1.0, 2.0]})
+    found = sash.windowed(table, time="ts").agg(
+        by_place=sf.apply(latest, "x", sf.TIME).over(sash.rows(2)),
+        by_name=sf.apply(latest, time=sf.TIME, x="x").over(sash.rows(2)),
+        run=sf.apply(m.LongestRun(), sf.TIME, "x").over(sash.rows(2)),
+    )
+    assert found["by_place"].to_pylist() == found["by_name"].to_pylist() == [10**6, 2 * 10**6]
+    assert found["run"][1].as_py()["interval"] == 10**6

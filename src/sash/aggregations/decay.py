@@ -1,10 +1,10 @@
 """Decay: aggregations in which a row weighs half as much after a half-life.
 
 They compile; a combine is four numbers and an exact halving, and sum, mean and count of the
-same column share it. Answers are as of the newest row of the window: the current row itself
-where the window includes it. A window that ends before the current row (a delay, or
-`sash.rows_between(-5, -1)`) is answered as of its own newest row, and with `.by` each
-category as of its newest row.
+same column share it. Answers are as of the newest row of the window that has a value: the
+current row itself where the window includes it. A window that ends before the current row (a
+delay, or `sash.rows_between(-5, -1)`) is answered as of its own newest row, and with `.by`
+each category as of its newest row.
 """
 
 from __future__ import annotations
