@@ -52,7 +52,7 @@ from sash import monoids as m
         (lambda: m.ArgMax(dtype="f8"), TypeError, "ArgMax has no variant for dtype 'f8'"),
         (lambda: m.join(), TypeError, "join: give at least one monoid"),
         (lambda: m.join(hi=m.Max), TypeError, r"did you mean to call it, as in m.Max\(\)"),
-        (lambda: m.join(_hi=m.Max()), ValueError, "join: '_hi' can not be the name"),
+        (lambda: m.join(_hi=m.Max()), ValueError, "join: '_hi' cannot be the name"),
         (lambda: m.column(-1, m.Max()), ValueError, "column: index must be at least 0"),
     ],
 )

@@ -160,8 +160,8 @@ def test_means_of_64_bit_integers_do_not_overflow() -> None:
 @pytest.mark.parametrize(
     ("monoid", "item", "message"),
     [
-        (m.Sum(), "a", "can not add up 'a': give numbers; Concat"),
-        (m.Mean(), [1], "can not add up"),
+        (m.Sum(), "a", "cannot add up 'a': give numbers; Concat"),
+        (m.Mean(), [1], "cannot add up"),
         (m.Concat(), 1, "Concat takes strings, not 1"),
         (m.ArgMax(), 1, r"ArgMax takes pairs \(measure, argument\), not 1"),
         (m.ArgMin(), (1, 2, 3), "ArgMin takes pairs"),
@@ -170,7 +170,7 @@ def test_means_of_64_bit_integers_do_not_overflow() -> None:
         (m.FrequentItems(), None.__class__, "FrequentItems takes text, integers or floats"),
         (m.DecayedSum(1), 1, r"DecayedSum takes pairs \(value, time\)"),
         (m.DecayedCount(1), (1, "noon"), "with times as numbers"),
-        (m.Bloom(8, 1), object(), "a sketch can not hash"),
+        (m.Bloom(8, 1), object(), "a sketch cannot hash"),
     ],
 )
 def test_items_of_the_wrong_kind_are_named(monoid: Any, item: Any, message: str) -> None:

@@ -75,7 +75,7 @@ def as_number(x: Any) -> int | float:
     if isinstance(x, datetime.date | datetime.time | datetime.timedelta | np.generic):
         return _digest(type(x).__name__, str(x).encode())
     raise TypeError(
-        f"a sketch can not hash {x!r} of type {type(x).__name__}; "
+        f"a sketch cannot hash {x!r} of type {type(x).__name__}; "
         "give it numbers, strings, bytes, decimals or dates"
     )
 

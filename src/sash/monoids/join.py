@@ -1,6 +1,6 @@
 """Join: several aggregations in one window, and one of several columns.
 
-The functions of a join are generated source, one call a member: compiled code can not
+The functions of a join are generated source, one call per member: compiled code cannot
 loop over functions of different types.
 """
 
@@ -37,7 +37,7 @@ def join(**monoids: Any) -> Monoid:
         raise TypeError("join: give at least one monoid, as in join(hi=Max())")
     for name in monoids:
         if name.startswith("_") or keyword.iskeyword(name):
-            raise ValueError(f"join: {name!r} can not be the name of a field")
+            raise ValueError(f"join: {name!r} cannot be the name of a field")
     members = {name: as_monoid(monoid) for name, monoid in monoids.items()}
 
     def typed(dtype: Any) -> Monoid | None:

@@ -100,7 +100,7 @@ def Sum(*, dtype: Any = None) -> Monoid:
 def addend(x: Any) -> Any:
     """An item of a sum: a number, a Decimal, a duration; not text or a list."""
     if isinstance(x, str | bytes | tuple | list | dict | set):
-        raise TypeError(f"can not add up {x!r}: give numbers; Concat joins strings, Collect items")
+        raise TypeError(f"cannot add up {x!r}: give numbers; Concat joins strings, Collect items")
     return int(x) if isinstance(x, bool) else x
 
 
