@@ -8,16 +8,26 @@ once, then each of the short runs that this gives.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sash.engine import partition as loops
+from sash.engine.fixed import is_fixed, rebuilt
 from sash.engine.team import Team
 
 INT64 = np.dtype(np.int64)
+
+
+NARROW = 1 << 31
+"""Rows up to which their numbers are kept in 32 bits, which are moved sooner."""
+
+
+def place_type(n: int) -> np.dtype:
+    """The type of the numbers of n rows."""
+    return np.dtype(np.int32 if n < NARROW else np.int64)
 
 
 class Codes(NamedTuple):
@@ -27,16 +37,21 @@ class Codes(NamedTuple):
     size: int
 
 
+class Placed(NamedTuple):
+    """Places of rows, where the rows of each code begin in order, and maybe their times."""
+
+    places: np.ndarray
+    begins: np.ndarray
+    times: np.ndarray | None = None
+
+
 class Arrangement:
     """Where each row goes, or where each comes from, in order of key and time."""
 
-    def __init__(
-        self, places: np.ndarray, begins: np.ndarray, team: Team, by_rank: bool = False
-    ) -> None:
-        """`places`: where each row of those in order comes from; `by_rank`: where each goes.
-        `begins`: where the rows of each code begin, in order."""
-        self._places, self._by_rank, self._team = places, by_rank, team
-        self._begins = begins
+    def __init__(self, found: Placed, team: Team, by_rank: bool = False) -> None:
+        """`by_rank`: places are where each row goes, not where each comes from."""
+        self._places, self._begins, self.times = found
+        self._by_rank, self._team = by_rank, team
 
     def into(self, column: pa.Array) -> pa.Array:
         """A column's rows in order."""
@@ -54,7 +69,7 @@ class Arrangement:
     def codes(self) -> np.ndarray:
         """The code of each row, in order."""
         counts = np.diff(self._begins, append=len(self._places))
-        return np.repeat(np.arange(len(counts)), counts)
+        return np.repeat(np.arange(len(counts), dtype=place_type(len(counts))), counts)
 
     @property
     def order(self) -> np.ndarray:
@@ -67,12 +82,13 @@ class Arrangement:
         return self._places if self._by_rank else self._turned()
 
     def _turned(self) -> np.ndarray:
-        return self._move(np.arange(len(self._places)), scatters=True)
+        return self._move(np.arange(len(self._places), dtype=self._places.dtype), scatters=True)
 
     def _move(self, cells: np.ndarray, scatters: bool) -> np.ndarray:
         to = np.empty_like(cells)
         driver = loops.scatter if scatters else loops.gather
-        run = loops.kernel(driver, loops.Cells, cells.dtype)
+        store = loops.Cells if self._places.dtype == np.int32 else loops.WideCells
+        run = loops.kernel(driver, store, cells.dtype)
         memory = (cells.ctypes.data, -1, to.ctypes.data, -1, self._places.ctypes.data, 0, 0)
         self._team.over(len(cells), lambda begin, end: run(memory, begin, end))
         return to
@@ -85,8 +101,8 @@ def arranged(codes: Codes | None, times: np.ndarray, team: Team) -> Arrangement 
         return None
     if by_time:
         assert codes is not None
-        return Arrangement(*ranks_of(codes, team), team, by_rank=True)
-    return Arrangement(*sorted_rows(codes, times, team), team)
+        return Arrangement(ranks_of(codes, team), team, by_rank=True)
+    return Arrangement(sorted_rows(codes, times, team), team)
 
 
 FIRST_LOOK = 1 << 14
@@ -110,35 +126,35 @@ def in_order(codes: Codes | None, times: np.ndarray, team: Team) -> tuple[bool, 
     return not found[0], not found[1]
 
 
-def ranks_of(codes: Codes, team: Team) -> tuple[np.ndarray, np.ndarray]:
-    """Where each row goes to be with the others of its code, in the order they have; and
-    where each code begins."""
-    ranks = np.empty(len(codes.values), np.int64)
-    starts, parts = starts_of(codes, team)
-    begins = starts[0].copy()
-    run = loops.kernel(loops.place, loops.Rows, INT64)
+def ranks_of(codes: Codes, team: Team) -> Placed:
+    """Where each row goes to be with the others of its code, in the order they have."""
+    n = len(codes.values)
+    ranks = np.empty(n, place_type(n))
+    store = loops.Rows if n < NARROW else loops.WideRows
+
+    def count(counts: np.ndarray, begin: int, end: int) -> None:
+        run = loops.kernel(loops.count, store, INT64)
+        run(memory_of(codes.values, counts, ranks), begin, end)
 
     def place(k: int) -> None:
-        addresses = (codes.values.ctypes.data, starts[k].ctypes.data, ranks.ctypes.data)
-        run((addresses[0], 0, addresses[1], 0, addresses[2], 0, 0), *parts[k])
+        run = loops.kernel(loops.place, store, INT64)
+        run(memory_of(codes.values, starts[k], ranks), *parts[k])
 
+    starts, parts = starts_of(codes.size, team, n, count)
+    begins = starts[0].copy()
     team.map(place, range(len(parts)))
-    return ranks, begins
+    return Placed(ranks, begins)
 
 
-def starts_of(codes: Codes, team: Team) -> tuple[np.ndarray, list[tuple[int, int]]]:
-    """For each part of the rows, where its first row of each code goes; and the parts."""
-    parts = team.parts(len(codes.values))
-    counts = np.zeros((len(parts), codes.size), np.int64)
-    run = loops.kernel(loops.count, loops.Rows, INT64)
-
-    def count(k: int) -> None:
-        run((codes.values.ctypes.data, 0, counts[k].ctypes.data, 0, 0, 0, 0), *parts[k])
-
-    team.map(count, range(len(parts)))
+def starts_of(
+    size: int, team: Team, n: int, count: Callable[[np.ndarray, int, int], Any]
+) -> tuple[np.ndarray, list[tuple[int, int]]]:
+    """For each part of n rows, where its first row of each code goes; and the parts."""
+    parts = team.parts(n)
+    counts = np.zeros((len(parts), size), np.int64)
+    team.map(lambda k: count(counts[k], *parts[k]), range(len(parts)))
     flat = counts.T.ravel()
-    ends = np.cumsum(flat)
-    starts = (ends - flat).reshape(codes.size, len(parts))
+    starts = (np.cumsum(flat) - flat).reshape(size, len(parts))
     return np.ascontiguousarray(starts.T), parts
 
 
@@ -149,85 +165,66 @@ WIDTH = 8
 """Bits of a digit, at most."""
 
 
-def sorted_rows(
-    codes: Codes | None, times: np.ndarray, team: Team
-) -> tuple[np.ndarray, np.ndarray]:
-    """The rows in order of code and time, ties as they come; and where each code begins."""
-    n = len(times)
-    fine, values, rest = finer(codes, *from_zero(times, team), team)
-    starts, parts = starts_of(fine, team)
-    begins = np.append(starts[0], n)
-    pairs, spare = np.empty(2 * n, np.int64), np.empty(2 * n, np.int64)
-    digits = -(-rest // WIDTH)
-    width = -(-rest // max(1, digits))
+def sorted_rows(codes: Codes | None, times: np.ndarray, team: Team) -> Placed:
+    """The rows in order of code and time, ties as they come."""
+    n, size = len(times), 1 if codes is None else codes.size
+    values = times if times.dtype.kind == "i" else sortable(times)
+    zero, bits = extent(values, team)
+    more = max(bits - 63, min(bits, (n // (RUN * size)).bit_length()), 0)
+    shape = (codes is not None, more, bits - more, zero)  # of a fine code
+    pairs = np.empty(2 * n, np.int64)
+    keys = values if codes is None else codes.values
 
-    def memory(starts: np.ndarray, counts: np.ndarray) -> tuple[int, ...]:
-        arrays = (values, fine.values, starts, pairs, spare, begins, counts)
-        return (*(number for a in arrays for number in (a.ctypes.data, 0)), 0)
+    def memory(*arrays: np.ndarray) -> tuple[int, ...]:
+        return memory_of(values, keys, arrays[0], pairs, *arrays[1:])
+
+    def count(counts: np.ndarray, begin: int, end: int) -> None:
+        run = loops.kernel(loops.count_fine, loops.Pairs, INT64)
+        run(memory(counts, counts, counts, counts), begin, end, *shape)
 
     def place(k: int) -> None:
         run = loops.kernel(loops.place_pairs, loops.Pairs, INT64)
-        run(memory(starts[k], begins), *parts[k])
+        run(memory(starts[k], starts, starts, starts), *parts[k], *shape)
+
+    starts, parts = starts_of(size << more, team, n, count)
+    begins = np.append(starts[0], n)
+    team.map(place, range(len(parts)))
+    sort_each(pairs, begins, bits - more, team)
+    rows, in_order = np.empty(n, place_type(n)), np.empty(n, np.int64)
+    unpair = loops.kernel(loops.unpair, loops.Sorted if n < NARROW else loops.WideSorted, INT64)
+    team.over(n, lambda a, b: unpair(memory_of(pairs, rows, in_order), a, b, zero))
+    return Placed(rows, begins[: -1 : 1 << more], in_order if values is times else None)
+
+
+def sort_each(pairs: np.ndarray, begins: np.ndarray, bits: int, team: Team) -> None:
+    """Sort each run of pairs by the last `bits` bits of its values."""
+    digits = -(-bits // WIDTH)
+    width = -(-bits // max(1, digits))
+    longest = int(np.diff(begins).max())
 
     def sort(first: int, last: int) -> None:
         run = loops.kernel(loops.sort_runs, loops.Pairs, INT64)
         runs = np.searchsorted(begins[:-1], (first, last))  # those that begin in these rows
-        counts = np.empty(max(1, digits) << width, np.int64)
-        run(memory(begins, counts), int(runs[0]), int(runs[1]), digits, width)
+        counts, spare = np.empty(max(1, digits) << width, np.int64), np.empty(2 * longest, np.int64)
+        memory = memory_of(pairs, pairs, pairs, pairs, spare, begins, counts)
+        run(memory, int(runs[0]), int(runs[1]), digits, width)
 
-    team.map(place, range(len(parts)))
-    team.over(n, sort)
-    every = 1 if codes is None else fine.size // codes.size
-    return np.ascontiguousarray(pairs[1::2]), begins[:-1:every]
+    team.over(len(pairs) // 2, sort)
 
 
-def from_zero(times: np.ndarray, team: Team) -> tuple[np.ndarray, int]:
-    """Numbers from 0 on in the order of times, and how many bits they have."""
-    if times.dtype.kind == "f":  # floats as integers in their order; -0.0 is 0.0
-        bits = (times.astype(np.float64) + 0.0).view(np.int64)
-        times = bits ^ ((bits >> 63) & np.int64((1 << 63) - 1))
-    n = len(times)
-    least = min(team.over(n, lambda a, b: int(times[a:b].min())))
-    most = max(team.over(n, lambda a, b: int(times[a:b].max())))
-    values, zero = np.empty(n, np.uint64), np.uint64(least & ((1 << 64) - 1))
-    team.over(n, lambda a, b: np.subtract(times[a:b].view(np.uint64), zero, values[a:b]))
-    return values, (most - least).bit_length()
+def memory_of(*arrays: np.ndarray) -> tuple[int, ...]:
+    """What a loop is given: where each array lies."""
+    return (*(number for a in arrays for number in (a.ctypes.data, 0)), 0)
 
 
-def finer(
-    codes: Codes | None, values: np.ndarray, bits: int, team: Team
-) -> tuple[Codes, np.ndarray, int]:
-    """Codes of key and time together, so that runs are short; what is left of the times, and
-    how many bits that has: 63 at most, as runs are compared with a sign."""
-    n = len(values)
-    given = Codes(np.zeros(n, np.int64), 1) if codes is None else codes
-    more = max(bits - 63, min(bits, (n // (RUN * given.size)).bit_length()))
-    if more <= 0:
-        return given, values.view(np.int64), bits
-    rest, fine = bits - more, np.empty(n, np.int64)
-
-    def refine(a: int, b: int) -> None:
-        np.right_shift(values[a:b], np.uint64(rest), fine.view(np.uint64)[a:b])
-        fine[a:b] += given.values[a:b] << more
-        values[a:b] &= np.uint64((1 << rest) - 1)
-
-    team.over(n, refine)
-    return Codes(fine, given.size << more), values.view(np.int64), rest
+def sortable(times: np.ndarray) -> np.ndarray:
+    """Floats as integers in their order; -0.0 is 0.0."""
+    bits = (times.astype(np.float64) + 0.0).view(np.int64)
+    return bits ^ ((bits >> 63) & np.int64((1 << 63) - 1))
 
 
-def is_fixed(kind: pa.DataType) -> bool:
-    """Whether a column's values are cells of 1, 2, 4 or 8 bytes."""
-    simple = pa.types.is_primitive(kind) and not pa.types.is_boolean(kind)
-    return simple and kind.bit_width in (8, 16, 32, 64)
-
-
-def rebuilt(column: pa.Array, move: Any) -> pa.Array:
-    """A column whose values, and what says which are null, have been moved."""
-    n, (_, data) = len(column), column.buffers()
-    cells = np.dtype(f"u{column.type.bit_width // 8}")
-    values = np.frombuffer(data, cells, n, column.offset * cells.itemsize)
-    valid = None
-    if column.null_count:
-        known = np.asarray(pc.is_valid(column)).view(np.uint8)
-        valid = pa.py_buffer(np.packbits(move(known), bitorder="little"))
-    return pa.Array.from_buffers(column.type, n, [valid, pa.py_buffer(move(values))])
+def extent(values: np.ndarray, team: Team) -> tuple[int, int]:
+    """The least of some numbers, and how many bits the largest has above it."""
+    least = min(team.over(len(values), lambda a, b: int(values[a:b].min())))
+    most = max(team.over(len(values), lambda a, b: int(values[a:b].max())))
+    return least, (most - least).bit_length()

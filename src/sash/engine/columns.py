@@ -134,6 +134,10 @@ def changes(columns: list[pa.Array]) -> np.ndarray:
     n = len(columns[0]) if columns else 0
     changed = np.zeros(max(0, n - 1), np.bool_)
     for column in columns:
+        if pa.types.is_integer(column.type) and not column.null_count:
+            values = column.to_numpy()
+            changed |= values[1:] != values[:-1]
+            continue
         before, after = column.slice(0, n - 1), column.slice(1)
         differ = pc.not_equal(before, after)
         if column.null_count:

@@ -98,6 +98,8 @@ def integer_codes(values: np.ndarray, team: Team) -> Codes:
     span = max(team.over(n, lambda a, b: int(values[a:b].max()))) - least
     if span >= max(DIRECT, 2 * n):
         return hashed(pa.array(values), team)
+    if values.dtype == np.int64 and least >= 0 and least + span < max(DIRECT, 2 * n):
+        return Codes(np.ascontiguousarray(values), least + span + 1)
     codes, zero = np.empty(n, np.int64), values.dtype.type(least)
 
     def less(a: int, b: int) -> None:

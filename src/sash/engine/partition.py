@@ -16,7 +16,7 @@ import numpy as np
 
 from sash.kernel.compiled import Target, compiled
 from sash.kernel.layout import Layout
-from sash.kernel.words import Int64, Partials, attach, get, put
+from sash.kernel.words import Int32, Int64, Partials, attach, get, prefetch, put
 from sash.monoids.monoid import Monoid, same
 
 
@@ -25,7 +25,16 @@ class Rows(NamedTuple):
 
     codes: Int64
     next: Int64  # for each code, where the next row of it goes
-    ranks: Int64  # where each row goes
+    ranks: Int32  # where each row goes
+    held: int
+
+
+class WideRows(NamedTuple):
+    """The same for more rows than 32 bits can number."""
+
+    codes: Int64
+    next: Int64
+    ranks: Int64
     held: int
 
 
@@ -53,14 +62,29 @@ class Cells(NamedTuple):
 
     source: Partials
     to: Partials
+    places: Int32
+    held: int
+
+
+class WideCells(NamedTuple):
+    """The same for more rows than 32 bits can number."""
+
+    source: Partials
+    to: Partials
     places: Int64
     held: int
+
+
+AHEAD = 32
+"""Rows ahead of the one that is moved, whose place is asked for: writing does not wait for it."""
 
 
 def scatter(memory: Any, begin: int, end: int) -> int:
     """Row i goes to its place."""
     q = attach(memory)
     for i in range(begin, end):
+        if i + AHEAD < end:
+            prefetch(q.to, q.places[i + AHEAD])
         put(q.to, q.places[i], get(q.source, i))
     return 0
 
@@ -74,29 +98,50 @@ def gather(memory: Any, begin: int, end: int) -> int:
 
 
 class Pairs(NamedTuple):
-    """What `place_pairs` and `sort_runs` read and write: pairs of a value and a row.
+    """What sorting reads and writes: pairs of a value, which is a time from 0 on, and a row.
 
     A pair lies in one place, so that bringing it there costs one access and not two.
     """
 
-    values: Int64  # from 0 on
+    times: Int64
     codes: Int64
     next: Int64
     pairs: Int64
-    spare: Int64
-    begins: Int64  # where the run of each code begins, and where the last one ends
-    counts: Int64
+    spare: Int64  # as long as the longest run
+    begins: Int64  # where each run begins, and where the last one ends
+    counts: Int64  # of the values of each digit
     held: int
 
 
-def place_pairs(memory: Any, begin: int, end: int) -> int:
-    """Bring each row's value and number to the run of its code."""
+def fine_code(q: Any, i: int, keyed: int, more: int, rest: int, zero: int) -> int:
+    """A row's code and the first `more` bits of its value, of which `rest` are left."""
+    fine = ((q.times[i] - zero) >> rest) & ((1 << more) - 1)
+    return fine + (q.codes[i] << more) if keyed else fine
+
+
+def count_fine(
+    memory: Any, begin: int, end: int, keyed: int, more: int, rest: int, zero: int
+) -> int:
+    """Count the rows of each fine code."""
     q = attach(memory)
     for i in range(begin, end):
-        code = q.codes[i]
+        q.next[fine_code(q, i, keyed, more, rest, zero)] += 1
+    return 0
+
+
+def place_pairs(
+    memory: Any, begin: int, end: int, keyed: int, more: int, rest: int, zero: int
+) -> int:
+    """Bring each row's value and number to the run of its fine code."""
+    q = attach(memory)
+    for i in range(begin, end):
+        if i + AHEAD < end:
+            code = fine_code(q, i + AHEAD, keyed, more, rest, zero)
+            prefetch(q.pairs, 2 * q.next[code])
+        code = fine_code(q, i, keyed, more, rest, zero)
         rank = q.next[code]
         q.next[code] = rank + 1
-        q.pairs[2 * rank], q.pairs[2 * rank + 1] = q.values[i], i
+        q.pairs[2 * rank], q.pairs[2 * rank + 1] = q.times[i] - zero, i
     return 0
 
 
@@ -112,7 +157,7 @@ def sort_runs(memory: Any, begin: int, end: int, digits: int, width: int) -> int
         if stop - first <= SHORT:
             insertion_sort(q.pairs, first, stop)
         else:
-            radix_sort(q, first, stop, digits, width)
+            radix_sort(q, first, stop - first, digits, width)
     return 0
 
 
@@ -127,45 +172,74 @@ def insertion_sort(pairs: Any, first: int, stop: int) -> None:
         pairs[2 * j], pairs[2 * j + 1] = value, row
 
 
-def radix_sort(q: Any, first: int, stop: int, digits: int, width: int) -> None:
-    """Sort rows by one digit after the other, from the last one on."""
-    count_digits(q, first, stop, digits, width)
+def radix_sort(q: Any, first: int, n: int, digits: int, width: int) -> None:
+    """Sort the n rows from `first` on by one digit after the other, from the last one on."""
+    count_digits(q, first, n, digits, width)
     source, to, mask, moved = q.pairs, q.spare, (1 << width) - 1, False
+    at, to_at = 2 * first, 0
     for digit in range(digits):
         shift, base = digit * width, digit << width
-        if begin_digits(q, base, mask, (source[2 * first] >> shift) & mask, first, stop):
-            for i in range(first, stop):
-                value = source[2 * i]
+        if begin_digits(q, base, mask, (source[at] >> shift) & mask, n):
+            for i in range(n):
+                value = source[at + 2 * i]
                 place = base + ((value >> shift) & mask)
                 j = q.counts[place]
                 q.counts[place] = j + 1
-                to[2 * j], to[2 * j + 1] = value, source[2 * i + 1]
-            source, to, moved = to, source, not moved
+                to[to_at + 2 * j], to[to_at + 2 * j + 1] = value, source[at + 2 * i + 1]
+            source, to, at, to_at, moved = to, source, to_at, at, not moved
     if moved:
-        for i in range(2 * first, 2 * stop):
-            to[i] = source[i]
+        for i in range(2 * n):
+            to[to_at + i] = source[at + i]
 
 
-def count_digits(q: Any, first: int, stop: int, digits: int, width: int) -> None:
+def count_digits(q: Any, first: int, n: int, digits: int, width: int) -> None:
     """How many rows have each value of each digit, in one go."""
     for d in range(digits << width):
         q.counts[d] = 0
     mask = (1 << width) - 1
-    for i in range(first, stop):
+    for i in range(first, first + n):
         value = q.pairs[2 * i]
         for digit in range(digits):
             q.counts[(digit << width) + ((value >> (digit * width)) & mask)] += 1
 
 
-def begin_digits(q: Any, base: int, mask: int, one: int, first: int, stop: int) -> bool:
-    """Where the rows of each value of a digit begin; False if all have the same one."""
-    if q.counts[base + one] == stop - first:
+def begin_digits(q: Any, base: int, mask: int, one: int, n: int) -> bool:
+    """Where the rows of each value of a digit begin; False if all n have the same one."""
+    if q.counts[base + one] == n:
         return False
+    start = 0
     for d in range(base, base + mask + 1):
-        n = q.counts[d]
-        q.counts[d] = first
-        first += n
+        count = q.counts[d]
+        q.counts[d] = start
+        start += count
     return True
+
+
+class Sorted(NamedTuple):
+    """What `unpair` reads and writes."""
+
+    pairs: Int64
+    rows: Int32
+    times: Int64
+    held: int
+
+
+class WideSorted(NamedTuple):
+    """The same for more rows than 32 bits can number."""
+
+    pairs: Int64
+    rows: Int64
+    times: Int64
+    held: int
+
+
+def unpair(memory: Any, begin: int, end: int, zero: int) -> int:
+    """Sorted pairs as rows and times."""
+    q = attach(memory)
+    for i in range(begin, end):
+        q.rows[i] = q.pairs[2 * i + 1]
+        q.times[i] = q.pairs[2 * i] + zero
+    return 0
 
 
 class Steps(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,7 +15,8 @@ import pyarrow as pa
 from sash.engine import row_windows
 from sash.engine.arrangement import Arrangement, Codes, arranged
 from sash.engine.bounds import FURTHEST, LEAST
-from sash.engine.columns import changes, one_array
+from sash.engine.columns import numbers, one_array
+from sash.engine.fixed import Filling, column_of, is_fixed
 from sash.engine.order import codes_of, ticks
 from sash.engine.order import key_codes as key_codes
 from sash.engine.order import sort_order as sort_order
@@ -37,14 +39,15 @@ def aggregate(
         times = ticks(one_array(table.column(query.time)), query.time, query.descending)
         order = arranged(codes, times, team)
         inner, needed = by_code(query, table, codes, order)
-        answers = run_parts(plan_of(inner, needed.schema, options), needed, team)
+        plan = plan_of(inner, needed.schema, options)
         if query.every is not None:
-            return with_keys(query, table, codes, answers)
+            return with_keys(query, table, codes, run_parts(plan, needed, team))
+        if order is None:
+            answers = run_parts(plan, needed, team)
+        else:
+            answers = run_and_return(plan, needed, order, team)
         for name in query.outputs:
-            column = answers.column(name)
-            if order is not None:
-                column = order.back(one_array(column))
-            table = table.append_column(name, column)
+            table = table.append_column(name, answers.column(name))
     return table
 
 
@@ -58,8 +61,9 @@ def by_code(
     inner = replace(query, by=())
     needed = table.select(inner.columns())
     if order is not None:
-        columns = [order.into(one_array(column)) for column in needed.columns]
-        needed = pa.table(columns, needed.column_names)
+        columns = {name: one_array(needed.column(name)) for name in needed.column_names}
+        columns = {name: in_order(name, column, query, order) for name, column in columns.items()}
+        needed = pa.table(columns)
     if codes is None:
         return inner, needed
     name = "key"
@@ -67,6 +71,14 @@ def by_code(
         name += "_"
     keys = codes.values if order is None else order.codes
     return replace(query, by=(name,)), needed.append_column(name, pa.array(keys))
+
+
+def in_order(name: str, column: pa.Array, query: Query, order: Arrangement) -> pa.Array:
+    """A column in order; the time from the times that were sorted, where they are at hand."""
+    kind = column.type
+    if name != query.time or order.times is None or not is_fixed(kind) or kind.bit_width != 64:
+        return order.into(column)
+    return column_of(kind, ~order.times if query.descending else order.times, None)
 
 
 def with_keys(query: Query, table: pa.Table, codes: Codes | None, answers: pa.Table) -> pa.Table:
@@ -83,8 +95,36 @@ def with_keys(query: Query, table: pa.Table, codes: Codes | None, answers: pa.Ta
 
 def run_parts(plan: Plan, table: pa.Table, team: Team) -> pa.Table:
     """A sorted table's answers, a thread for each part of it."""
-    parts = split(plan.query, table, min(team.threads, 1 + table.num_rows // WORTH_A_THREAD))
-    return pa.concat_tables(team.map(lambda part: run(plan, table, part), parts))
+    found = team.map(lambda part: list(blocks(plan, table, part)), parts_of(plan, table, team))
+    batches = [batch for part in found for batch in part]
+    if batches:
+        return pa.Table.from_batches(batches)
+    schema = output_schema(plan.query, table.schema)
+    every = plan.query.every is not None
+    return schema.empty_table().select(schema.names if every else list(plan.query.outputs))
+
+
+def run_and_return(plan: Plan, table: pa.Table, order: Arrangement, team: Team) -> pa.Table:
+    """A sorted table's answers, in the order that its rows had before."""
+    names = list(plan.query.outputs)
+    if table.num_rows == 0:
+        return run_parts(plan, table, team)
+    columns = {name: Filling(table.num_rows) for name in names}
+
+    def fill(part: Part) -> None:
+        row = part.begin
+        for batch in blocks(plan, table, part):
+            for name, column in columns.items():
+                column.put(row, batch.column(name))
+            row += batch.num_rows
+
+    team.map(fill, parts_of(plan, table, team))
+    return pa.table([order.back(columns[name].column()) for name in names], names)
+
+
+def parts_of(plan: Plan, table: pa.Table, team: Team) -> list[Part]:
+    """As many parts as there are threads that are worth their start."""
+    return split(plan.query, table, min(team.threads, 1 + table.num_rows // WORTH_A_THREAD))
 
 
 @dataclass(frozen=True)
@@ -103,18 +143,16 @@ def split(query: Query, table: pa.Table, parts: int) -> list[Part]:
     whole = [Part(0, 0, n, n)]
     if parts <= 1:
         return whole
-    keys = [one_array(table.column(name)) for name in query.by]
-    begins = np.append(0, 1 + np.flatnonzero(changes(keys))) if keys else np.zeros(1, np.int64)
+    keys = np.zeros(n, np.int8) if not query.by else numbers(one_array(table.column(query.by[0])))
     cuts = [n * k // parts for k in range(1, parts)]
     near = around(query, table)
     if near is None:  # only where a key begins
-        cuts = sorted({int(begins[np.searchsorted(begins, c, "right") - 1]) for c in cuts} - {0})
+        cuts = sorted({int(np.searchsorted(keys, keys[cut])) for cut in cuts} - {0})
         return [Part(b, b, e, e) for b, e in itertools.pairwise([0, *cuts, n])]
-    ends = np.append(begins[1:], n)
     found = []
     for begin, end in itertools.pairwise([0, *cuts, n]):
-        key_first = int(begins[np.searchsorted(begins, begin, "right") - 1])
-        key_end = int(ends[np.searchsorted(begins, end - 1, "right") - 1])
+        key_first = int(np.searchsorted(keys, keys[begin], "left"))
+        key_end = int(np.searchsorted(keys, keys[end - 1], "right"))
         found.append(Part(near.before(begin, key_first), begin, end, near.after(end, key_end)))
     return found
 
@@ -160,18 +198,16 @@ def around(query: Query, table: pa.Table) -> Around | None:
     return Around(times, *sizes)  # type: ignore[arg-type]
 
 
-def run(plan: Plan, table: pa.Table, part: Part) -> pa.Table:
+def blocks(plan: Plan, table: pa.Table, part: Part) -> Iterator[pa.RecordBatch]:
     """The answers of a part of a sorted table, block by block."""
-    query = plan.query
     rows = table.slice(part.first, part.last - part.first)
-    whole = rows.combine_chunks().to_batches()
-    batches = row_windows.run(plan, whole, ordered=True)
-    schema = output_schema(query, table.schema)
-    names = schema.names if query.every is not None else list(query.outputs)
-    found = [batch.select(names) for batch in batches]
-    if not found:
-        return schema.empty_table().select(names)
-    answers = pa.Table.from_batches(found)
-    if query.every is not None:
-        return answers
-    return answers.slice(part.begin - part.first, part.end - part.begin)
+    batches = row_windows.run(plan, rows.combine_chunks().to_batches(), ordered=True)
+    if plan.query.every is not None:
+        yield from batches
+        return
+    row = part.first
+    for batch in batches:
+        begin, end = max(row, part.begin), min(row + batch.num_rows, part.end)
+        if begin < end:
+            yield batch.slice(begin - row, end - begin).select(list(plan.query.outputs))
+        row += batch.num_rows
