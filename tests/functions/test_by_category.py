@@ -90,6 +90,27 @@ def test_columns_of_the_wrong_type_are_still_named() -> None:
         sash.windowed(TABLE, time="t").agg(m=sf.sum("card").by("x").over(sash.rows(2)))
 
 
+def test_conditions_and_expressions() -> None:
+    over = sash.rows(SIZE)
+    found = sash.windowed(TABLE, time="t").agg(
+        some=sf.sum("x").where("x > 3").by("card").over(over),
+        half=sf.count().by(sf.col("y") > 2).over(over),
+    )
+    expected = by_category(lambda rows: sum(x for x in known(rows) if x > 3) or None)
+    some = [[(card, total) for card, total in row if total] for row in expected]
+    assert [sorted(row) for row in found["some"].to_pylist()] == [sorted(row) for row in some]
+    counts = [dict(row) for row in found["half"].to_pylist()]
+    assert [sum(row.values()) for row in counts] == [min(i + 1, SIZE) for i in range(N)]
+
+
+def test_rows_by_their_place_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"nth_value\(x\) looks rows up by their place"):
+        sf.nth_value("x", 2).by("card")
+    two = sash.policy(lambda total, old: total - old >= 2, of=m.Count())
+    with pytest.raises(TypeError, match="cannot be had by category or over a policy"):
+        sash.windowed(TABLE, time="t").agg(z=sf.nth_value("x", 2).over(two))
+
+
 def test_means_of_decimals_are_rounded_as_without_categories() -> None:
     money = pa.array([Decimal("1.00"), Decimal("1.00"), Decimal("2.00")], pa.decimal128(9, 2))
     table = pa.table({"t": range(3), "x": money, "card": ["a", "a", "a"]})

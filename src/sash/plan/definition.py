@@ -28,6 +28,11 @@ TIME = "@time"
 time column is a timestamp or a date; where it is a number, that number."""
 
 
+FROM_ROWS = {
+    "count": Count(), "first": First(ignore_nulls=False), "last": Last(ignore_nulls=False)
+}  # fmt: skip
+"""What would be combined where tables need only the bounds of a window."""
+
 DERIVED = "= "
 """What the name of a column begins with that is computed from others before anything else."""
 
@@ -130,7 +135,7 @@ class Aggregation(Expression):
         condition = () if self.condition is None else (self.condition,)
         return (*self.columns, *condition, *(() if self.frame is None else self.frame.columns))
 
-    def by(self, category: str) -> Aggregation:
+    def by(self, category: Any) -> Aggregation:
         """The aggregation for each category of a column, as a map from category to answer.
 
         Categories come in the order of their first row in the window; rows without one are
@@ -152,9 +157,12 @@ class Aggregation(Expression):
             return self.monoid
         if self.how == "percentile":
             return Percentile(self.share, self.interpolation)
-        if self.how == "count":
-            return Count()
-        return First(ignore_nulls=False) if self.how == "first" else Last(ignore_nulls=False)
+        if self.how in FROM_ROWS:
+            return FROM_ROWS[self.how]
+        raise TypeError(
+            f"{self} looks rows up by their place and combines nothing: it cannot be had by "
+            "category or over a policy"
+        )
 
     def __str__(self) -> str:
         text = f"{self.name}({', '.join(shown(name) for name in self.columns)})"
