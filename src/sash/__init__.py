@@ -5,6 +5,7 @@ from typing import Any
 from sash import monoids, swag
 from sash.monoids import Monoid
 from sash.windows import (
+    calendar,
     delta,
     groups_between,
     lifetime,
@@ -21,9 +22,9 @@ from sash.windows import (
 __version__ = "0.1.0"
 
 __all__ = [
-    "Monoid", "delta", "features", "functions", "groups_between", "lifetime", "monoids", "policy",
-    "range_between", "rows", "rows_between", "session", "sliding", "stream", "swag", "tumbling",
-    "until", "windowed",
+    "Monoid", "calendar", "delta", "features", "functions", "groups_between", "lifetime",
+    "monoids", "policy", "range_between", "rows", "rows_between", "session", "sliding", "stream", "swag", "tumbling", "until",
+    "windowed",
 ]  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -15,7 +16,7 @@ from sash.plan.explain import Explanation, explain
 from sash.plan.expressions import Expression
 from sash.plan.lower import lowered
 from sash.plan.plan import Options, plan_of
-from sash.windows import Frame, Range, Sliding, sliding
+from sash.windows import Calendar, Frame, Range, Sliding, sliding, sliding_calendar
 from sash.windows.frames import length
 
 
@@ -30,19 +31,23 @@ class Windowed:
         options: dict[str, Any],
         slide: Any = None,
         descending: bool = False,
+        fill: bool = False,
     ) -> None:
         self._data, self._by, self._time = data, tuple(by), time
         self._options, self._slide, self._descending = options, slide, descending
+        self._fill = fill
 
-    def every(self, slide: Any) -> Windowed:
+    def every(self, slide: Any, fill: bool = False) -> Windowed:
         """One row a key and window, the windows a `slide` apart, as Spark's window() gives.
 
         Windows are [window_start, window_end) of the size that `.over(...)` gives, edges
-        at whole slides since 1970; a key has those that have rows of it.
+        at whole slides since 1970; a key has those that have rows of it. With `fill` it has
+        windows without rows too, from its first to its last. A slide of `sash.calendar(…)`
+        gives windows of the calendar: days, months, … in a time zone.
         """
         if self._descending:
             raise ValueError("every: windows by the clock have no descending order")
-        return Windowed(self._data, self._by, self._time, self._options, slide)
+        return Windowed(self._data, self._by, self._time, self._options, slide, fill=fill)
 
     def agg(self, **aggregations: Expression) -> Any:
         """The table with one column more for each aggregation, of the same kind as it came.
@@ -85,7 +90,9 @@ class Windowed:
         if not aggregations:
             raise TypeError('agg needs at least one aggregation: n=sf.count().over("1 hour"), say')
         found = lowered(aggregations)
-        every = None if self._slide is None else _every(self._slide, found.aggregations)
+        every = None
+        if self._slide is not None:
+            every = replace(_every(self._slide, found.aggregations), fill=self._fill)
         given = (self._descending, every, found.results, found.names)
         return Query(self._by, self._time, found.aggregations, *given)
 
@@ -161,6 +168,10 @@ def _every(slide: Any, aggregations: dict[str, Aggregation]) -> Sliding:
             raise ValueError(
                 f"every: {first} is over {frame}, {name} over {other}; one call, one size"
             )
+    if frame is not None and (frame.exclude or frame.most or not frame.peers):
+        raise ValueError(f"{first}: with every, a window has no row of its own: {frame}")
+    if isinstance(slide, Calendar):
+        return sliding_calendar(frame, slide)
     return sliding(_size(first, frame), slide)
 
 

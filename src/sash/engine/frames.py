@@ -17,6 +17,7 @@ from sash.monoids.monoid import Monoid, same
 from sash.plan.reach import steps_of
 from sash.windows.frames import (
     Bound,
+    Calendar,
     Delta,
     Frame,
     Groups,
@@ -58,6 +59,8 @@ def ends_of(frame: Frame, unit: int | None) -> tuple[End, End]:
         return _row_ends(frame)
     if isinstance(frame, Groups):  # over the numbers of groups
         return ends_of(Range(frame.preceding, frame.following), None)
+    if isinstance(frame, Calendar):  # over the numbers of periods
+        return ends_of(Range(0, 0), None)
     if isinstance(frame, Lifetime):
         return FIRST, PEERS
     if isinstance(frame, Range):

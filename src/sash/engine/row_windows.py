@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sash.engine.bounds import Bounds
+from sash.engine.calendars import periods
 from sash.engine.columns import numbers
 from sash.engine.expressions import outputs
 from sash.engine.frames import Finder, ready_rows
@@ -26,7 +27,7 @@ from sash.engine.rows import Rows, held
 from sash.engine.tape import Tape
 from sash.plan.plan import Plan
 from sash.plan.types import number_type, unit_of
-from sash.windows.frames import Delta, Frame, Groups, Policy, Until
+from sash.windows.frames import Calendar, Delta, Frame, Groups, Policy, Range, Until
 
 BLOCK = 1 << 17
 """Rows that are worked on at a time: what they need stays in the processor's cache."""
@@ -123,6 +124,9 @@ class FrameAtWork:
             self._flags = Tape(np.int8)
         elif isinstance(frame, Groups):
             dtype, self._content = np.dtype(np.int64), rows.groups
+        elif isinstance(frame, Calendar):
+            self._to_peers = Finder(Range(0, 0), dtype, unit)
+            dtype, self._content = np.dtype(np.int64), Tape(np.int64)
         self._finder = None if isinstance(frame, Policy) else Finder(frame, dtype, unit)
         self._peers: Finder | None = None  # of a row, where they are left out
         if frame.exclude in ("group", "ties"):
@@ -135,6 +139,9 @@ class FrameAtWork:
             if column.null_count:
                 raise ValueError(f"delta: {self._frame.column!r} has nulls: drop those rows")
             self._content.add(numbers(column))
+        if isinstance(self._frame, Calendar):
+            assert self._content is not None
+            self._content.add(periods(columns[self._rows.query.time], self._frame))
         if self._flags is not None:
             self._flags.add(ends_of(self._frame, columns))
 
@@ -152,13 +159,17 @@ class FrameAtWork:
         flags = self._flags
         ends = None if flags is None else flags.values[begin - flags.base :]
         keys, count = self._rows.keys_from(begin), self._rows.count
-        found = self._fewer(self._finder.find(time, keys, ends, begin, end, count), begin)
+        found = self._finder.find(time, keys, ends, begin, end, count)
+        if isinstance(self._frame, Calendar):
+            peers = self._to_peers.find(self._rows.time, keys, None, begin, end, count)
+            found = Bounds.of(found.lo, peers.hi)
+        found = self._fewer(found, begin)
         if self._frame.exclude is None:
             return found
-        peers = None
+        group = None
         if self._peers is not None:
-            peers = self._peers.find(self._rows.groups, keys, None, begin, end, count)
-        return pieces(found, begin, peers, keeps_row=self._frame.exclude == "ties")
+            group = self._peers.find(self._rows.groups, keys, None, begin, end, count)
+        return pieces(found, begin, group, keeps_row=self._frame.exclude == "ties")
 
     def _fewer(self, bounds: Bounds, begin: int) -> Bounds:
         """The windows without peers after the row, or without the oldest rows of too many."""

@@ -25,7 +25,7 @@ from sash.plan.policy import obeys_typed
 from sash.plan.reach import Reach, reach_of_frame
 from sash.plan.sharing import share
 from sash.plan.types import number_types, unit_of
-from sash.windows.frames import Frame, Groups, Policy, Rows
+from sash.windows.frames import Calendar, Frame, Groups, Policy, Rows
 
 Kind = Literal[
     "count", "known", "groups", "first", "last", "nth", "argument", "combine", "distinct",
@@ -313,6 +313,8 @@ def _bounds(frame: Frame, query: Query) -> str:
         return "found by the window itself, as rows are combined"
     if isinstance(frame, Rows):
         return "by row number"
+    if isinstance(frame, Calendar):
+        return "by the number of the calendar period"
     if isinstance(frame, Groups):
         return "two pointers over the numbers of groups"
     return "two pointers over the rows in order" if frame.by == "time" else "one pass over the rows"

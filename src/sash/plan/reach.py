@@ -11,7 +11,17 @@ import pyarrow as pa
 from sash.plan.definition import Query
 from sash.plan.types import unit_of
 from sash.windows.duration import Duration
-from sash.windows.frames import Bound, Frame, Groups, Range, Rows, Sliding, length
+from sash.windows.frames import (
+    Bound,
+    Calendar,
+    Frame,
+    Groups,
+    Range,
+    Rows,
+    Sliding,
+    SlidingCalendar,
+    length,
+)
 
 
 @dataclass(frozen=True)
@@ -63,6 +73,11 @@ def reach_of_frame(frame: Frame, unit: int | None) -> Reach:
     if isinstance(frame, Rows):
         rows = (None if n is None else max(0, n) for n in (frame.preceding, frame.following))
         return Reach(0, 0, *rows)
+    if isinstance(frame, Calendar):
+        return Reach(steps_of(frame.longest, unit))
+    if isinstance(frame, SlidingCalendar):
+        assert isinstance(frame.size, int)
+        return Reach(frame.size * steps_of(frame.calendar.longest, unit))
     if isinstance(frame, Sliding):
         return Reach(steps_of(frame.size, unit))
     return Reach(None)

@@ -3,6 +3,7 @@
 from sash.windows.bounds import bounds
 from sash.windows.define import (
     as_frame,
+    calendar,
     delta,
     groups_between,
     lifetime,
@@ -13,11 +14,13 @@ from sash.windows.define import (
     session,
     shaped,
     sliding,
+    sliding_calendar,
     tumbling,
     until,
 )
 from sash.windows.duration import Duration
 from sash.windows.frames import (
+    Calendar,
     Closed,
     Delta,
     Frame,
@@ -28,14 +31,16 @@ from sash.windows.frames import (
     Rows,
     Session,
     Sliding,
+    SlidingCalendar,
     Tumbling,
     Until,
 )
 from sash.windows.policies import NotMonotone, not_monotone
 
 __all__ = [
-    "Closed", "Delta", "Duration", "Frame", "Groups", "Lifetime", "NotMonotone", "Policy",
-    "Range", "Rows", "Session", "Sliding", "Tumbling", "Until", "as_frame", "bounds", "delta",
-    "groups_between", "lifetime", "not_monotone", "policy", "range_between", "rows",
-    "rows_between", "session", "shaped", "sliding", "tumbling", "until",
+    "Calendar", "Closed", "Delta", "Duration", "Frame", "Groups", "Lifetime", "NotMonotone",
+    "Policy", "Range", "Rows", "Session", "Sliding", "SlidingCalendar", "Tumbling", "Until",
+    "as_frame", "bounds", "calendar", "delta", "groups_between", "lifetime", "not_monotone",
+    "policy", "range_between", "rows", "rows_between", "session", "shaped", "sliding",
+    "sliding_calendar", "tumbling", "until",
 ]  # fmt: skip

@@ -9,12 +9,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypedDict, Unpack, get_args
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 
 from sash.windows.duration import Duration, positive
 from sash.windows.frames import (
     Bound,
+    Calendar,
     Closed,
     Delta,
     Exclude,
@@ -26,6 +28,7 @@ from sash.windows.frames import (
     Rows,
     Session,
     Sliding,
+    SlidingCalendar,
     Tumbling,
     Until,
     length,
@@ -34,6 +37,7 @@ from sash.windows.frames import (
 UNBOUNDED = (1 << 63) - 1
 """From here on a number of rows is without bound, as in pyspark.sql.Window."""
 
+CALENDAR = re.compile(r"(\d+)?\s*(day|week|month|quarter|year)s?", re.IGNORECASE)
 PLACE = re.compile(r"(.*?)\s*(preceding|following)", re.IGNORECASE)
 
 
@@ -179,6 +183,44 @@ def sliding(size: Any, slide: Any, offset: Any = 0, closed: Closed = "left") -> 
         )
     assert start is not None
     return Sliding(whole, step, start, _closed(closed))
+
+
+def calendar(size: str, tz: str | None = None) -> Calendar:
+    """Calendar days, weeks, months, quarters or years in a time zone; see `Calendar`.
+
+    Over it, a row's window is the period that it is in, so far. `.every(calendar(…))` gives
+    one row for each period.
+
+    >>> print(calendar("1 month", tz="Europe/Berlin"))
+    the calendar month so far, in Europe/Berlin
+    """
+    found = CALENDAR.fullmatch(size.strip()) if isinstance(size, str) else None
+    if found is None or int(found[1] or 1) < 1:
+        raise ValueError(
+            f"size={size!r} is not a number of days, weeks, months, quarters or years, as in "
+            "'1 month'"
+        )
+    if tz is not None:
+        try:
+            ZoneInfo(tz)
+        except (ValueError, OSError, ZoneInfoNotFoundError) as problem:
+            raise ValueError(f"tz={tz!r} is no time zone such as 'Europe/Berlin'") from problem
+    return Calendar(int(found[1] or 1), found[2].lower(), tz)
+
+
+def sliding_calendar(size: Frame | None, slide: Calendar) -> SlidingCalendar:
+    """Windows for `every`: of one or more of the periods that they are apart."""
+    periods = None
+    if isinstance(size, Calendar) and size.tz == slide.tz:
+        for whole, step in ((size.months, slide.months), (size.days, slide.days)):
+            if step and whole % step == 0 and whole:
+                periods = whole // step
+    if periods is None:
+        raise ValueError(
+            f"every: windows a {slide.size} apart must be over a whole number of them, such as "
+            f"sash.calendar({str(slide.count) + ' ' + slide.unit!r}), not over {size}"
+        )
+    return SlidingCalendar(periods, 1, 0, calendar=slide)
 
 
 def lifetime() -> Lifetime:

@@ -254,6 +254,54 @@ class Policy(Frame):
         return f"policy {name}" + (f" of {getattr(self.of, 'name', self.of)}" if self.of else "")
 
 
+MONTHS = {"month": 1, "quarter": 3, "year": 12}
+DAYS = {"day": 1, "week": 7}
+LONGEST = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}
+"""Days that a period has at most, clocks aside."""
+
+
+@dataclass(frozen=True)
+class Calendar(Frame):
+    """The calendar period that the current row is in, so far: up to the row and its peers.
+
+    `count` days, weeks (from Monday on), months, quarters or years, in the time zone `tz`.
+    Without one, clocks are those of the time column's own zone. A column without a zone is
+    taken for UTC where `tz` is given, and for what clocks showed where it is not.
+    """
+
+    count: int
+    unit: str
+    tz: str | None = None
+    by = "time"
+
+    @property
+    def needs_duration(self) -> bool | None:
+        return True
+
+    @property
+    def months(self) -> int:
+        """Months of a period; 0 where it is made of days."""
+        return self.count * MONTHS.get(self.unit, 0)
+
+    @property
+    def days(self) -> int:
+        """Days of a period; 0 where it is made of months."""
+        return self.count * DAYS.get(self.unit, 0)
+
+    @property
+    def longest(self) -> Duration:
+        """A length that no period exceeds: clocks may be put back in it."""
+        return Duration((self.count * LONGEST[self.unit] + 1) * 86_400_000_000_000)
+
+    @property
+    def size(self) -> str:
+        """The length in words."""
+        return f"{self.count} calendar {self.unit}s" if self.count > 1 else f"calendar {self.unit}"
+
+    def _text(self) -> str:
+        return f"the {self.size} so far" + (f", in {self.tz}" if self.tz else "")
+
+
 @dataclass(frozen=True)
 class Sliding(Frame):
     """Windows of `size`, one every `slide`, the edges at offset + k * slide.
@@ -268,6 +316,7 @@ class Sliding(Frame):
     slide: Bound
     offset: Bound
     closed: Closed = "left"
+    fill: bool = field(default=False, kw_only=True, repr=False)  # windows without rows come out
     by = "time"
 
     @property
@@ -286,6 +335,22 @@ class Tumbling(Sliding):
 
     def _text(self) -> str:
         return super()._text().replace(f"{self.size} every", "each", 1)
+
+
+@dataclass(frozen=True)
+class SlidingCalendar(Sliding):
+    """Windows of `size` periods of a calendar, one for each period."""
+
+    calendar: Calendar = field(kw_only=True)
+
+    @property
+    def needs_duration(self) -> bool | None:
+        return True
+
+    def _text(self) -> str:
+        whole = self.calendar.size if self.size == 1 else f"{self.size} times {self.calendar.size}"
+        zone = f", in {self.calendar.tz}" if self.calendar.tz else ""
+        return f"each {whole}{zone}" if self.size == 1 else f"{whole}, every one of them{zone}"
 
 
 @dataclass(frozen=True)
