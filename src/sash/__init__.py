@@ -1,41 +1,58 @@
-"""Sash keeps aggregates over sliding windows up to date, exactly, at a flat cost a row."""
+"""Sash keeps aggregates over sliding windows up to date, exactly, at a flat cost per row."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sash import monoids, swag
-from sash.monoids import Monoid
-from sash.windows import (
-    calendar,
-    delta,
-    groups_between,
-    lifetime,
-    policy,
-    range_between,
-    rows,
-    rows_between,
-    session,
-    sliding,
-    tumbling,
-    until,
-)
+if TYPE_CHECKING:
+    from sash import functions as functions
+    from sash import monoids as monoids
+    from sash import spark as spark
+    from sash import swag as swag
+    from sash.monoids import Monoid as Monoid
+    from sash.streams import stream as stream
+    from sash.tables import features as features
+    from sash.tables import windowed as windowed
+    from sash.windows import calendar as calendar
+    from sash.windows import delta as delta
+    from sash.windows import groups_between as groups_between
+    from sash.windows import lifetime as lifetime
+    from sash.windows import policy as policy
+    from sash.windows import range_between as range_between
+    from sash.windows import rows as rows
+    from sash.windows import rows_between as rows_between
+    from sash.windows import session as session
+    from sash.windows import sliding as sliding
+    from sash.windows import tumbling as tumbling
+    from sash.windows import until as until
 
 __version__ = "0.1.0"
 
+# Where each name is: it is imported when it is first used, so that `import sash` costs nothing.
+# Spark starts a Python process on the driver for each micro-batch, which imports this package.
+_HOMES = {
+    "Monoid": "sash.monoids", "calendar": "sash.windows", "delta": "sash.windows",
+    "features": "sash.tables", "functions": "", "groups_between": "sash.windows",
+    "lifetime": "sash.windows", "monoids": "", "policy": "sash.windows",
+    "range_between": "sash.windows", "rows": "sash.windows", "rows_between": "sash.windows",
+    "session": "sash.windows", "sliding": "sash.windows", "spark": "", "stream": "sash.streams",
+    "swag": "", "tumbling": "sash.windows", "until": "sash.windows", "windowed": "sash.tables",
+}  # fmt: skip
+
 __all__ = [
     "Monoid", "calendar", "delta", "features", "functions", "groups_between", "lifetime",
-    "monoids", "policy", "range_between", "rows", "rows_between", "session", "sliding", "stream", "swag", "tumbling", "until",
-    "windowed",
+    "monoids", "policy", "range_between", "rows", "rows_between", "session", "sliding", "stream",
+    "swag", "tumbling", "until", "windowed",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    """Tables need pyarrow: it is imported when they are first used."""
     import importlib
 
-    if name in ("windowed", "features"):
-        return getattr(importlib.import_module("sash.tables"), name)
-    if name == "stream":
-        return importlib.import_module("sash.streams").stream
-    if name in ("functions", "spark"):
-        return importlib.import_module(f"sash.{name}")
-    raise AttributeError(f"module 'sash' has no attribute {name!r}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'sash' has no attribute {name!r}")
+    if home := _HOMES[name]:
+        return getattr(importlib.import_module(home), name)
+    return importlib.import_module(f"sash.{name}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

@@ -19,3 +19,10 @@ def test_import_sash_is_light() -> None:
 
 def test_import_spark_layer_brings_pyspark() -> None:
     assert "pyspark" in modules_after("import sash.spark")
+
+
+def test_the_drivers_process_for_a_batch_imports_next_to_nothing() -> None:
+    """Spark starts one for each micro-batch of a stream."""
+    before = modules_after("import pyspark.sql.streaming.stateful_processor")
+    more = modules_after("import sash.spark.processor") - before
+    assert not more & {"numpy", "pandas", "pyarrow", "numba", "sash.engine", "sash.swag"}

@@ -1,8 +1,28 @@
 """How does it run on Spark? The only layer that imports pyspark."""
 
-from sash.spark.java import NoJavaError
-from sash.spark.progress import Progress, figures_of
+from typing import TYPE_CHECKING, Any
+
 from sash.spark.session import session
-from sash.spark.state import describe_state, read_state
+
+if TYPE_CHECKING:
+    from sash.spark.java import NoJavaError as NoJavaError
+    from sash.spark.progress import Progress as Progress
+    from sash.spark.progress import figures_of as figures_of
+    from sash.spark.state import describe_state as describe_state
+    from sash.spark.state import read_state as read_state
+
+# Imported when they are first used: the driver's process for a micro-batch needs none of them.
+_HOMES = {
+    "NoJavaError": "java", "Progress": "progress", "describe_state": "state",
+    "figures_of": "progress", "read_state": "state",
+}  # fmt: skip
 
 __all__ = ["NoJavaError", "Progress", "describe_state", "figures_of", "read_state", "session"]
+
+
+def __getattr__(name: str) -> Any:
+    import importlib
+
+    if name not in _HOMES:
+        raise AttributeError(f"module 'sash.spark' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"sash.spark.{_HOMES[name]}"), name)

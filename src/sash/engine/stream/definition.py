@@ -26,7 +26,16 @@ from sash.plan.choose import Choice, Cost
 from sash.plan.definition import output_schema
 from sash.plan.plan import FramePlan, Plan, State
 from sash.plan.reach import Reach, reach_of, steps_of
-from sash.windows.frames import Lifetime, Range, Rows, Session, Sliding, Until, length
+from sash.windows.frames import (
+    Lifetime,
+    Range,
+    Rows,
+    Session,
+    Sliding,
+    SlidingCalendar,
+    Until,
+    length,
+)
 
 LATE = "late"
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -69,6 +78,15 @@ class StreamDefinition:
     shards: int = 1
     idle: float | None = None
     allow_pickle: bool = False
+
+    def __post_init__(self) -> None:
+        every = self.plan.query.every
+        if isinstance(every, SlidingCalendar):
+            raise ValueError(
+                "every: calendar windows do not run on a stream; give a duration, as in '1 day'"
+            )
+        if every is not None and every.fill:
+            raise ValueError("every: fill=True does not run on a stream: a key's last is not known")
 
     @cached_property
     def schema(self) -> pa.Schema:
