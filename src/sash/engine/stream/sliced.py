@@ -150,8 +150,9 @@ class SlicedWindows:
     def _bounds(
         self, ids: np.ndarray, times: np.ndarray, least: int, now: float
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        scalars = (self._dtype.type(x) for x in (self.size, self.slide, self.offset, now))
-        at = At(0, FIRST, 0, 0, least, *scalars, 0)
+        given = (self._dtype.type(x) for x in (self.size, self.slide, self.offset, now))
+        size, slide, offset, upto = given
+        at = At(0, FIRST, 0, 0, least, size, slide, offset, upto, fill=0)
         tape = Tape(self._dtype, np.ascontiguousarray(times, self._dtype))
         keys, found = np.ascontiguousarray(starts(ids)), []
         while True:
