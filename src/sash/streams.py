@@ -136,11 +136,19 @@ class Live:
         if self._owns and self._opened is not None:
             self._opened.close()
 
-    def explain(self) -> Explanation:
-        """What is kept, what a batch reads, and which structure keeps it."""
+    def explain(self, rows_per_second: float | None = None, keys: int = 1) -> Explanation:
+        """What is kept, what a batch reads, and which structure keeps it.
+
+        Told how many rows come per second and of how many keys, also how large the state gets,
+        what is written and how many cores it takes, about.
+        """
+        from sash.engine.stream.capacity import estimated
         from sash.engine.stream.explain import explain_stream
 
-        return explain_stream(self._running("explain").definition)
+        definition = self._running("explain").definition
+        told = rows_per_second is not None
+        steps = estimated(definition, rows_per_second or 0, keys) if told else []
+        return explain_stream(definition, steps)
 
     def __enter__(self) -> Live:
         return self

@@ -67,18 +67,25 @@ class Windowed:
             raise TypeError('windowed needs time="…", the column that orders the rows')
         return _in_process(self._data, query, planning)
 
-    def explain(self, **aggregations: Expression) -> Explanation:
+    def explain(
+        self, *, rows_per_second: float | None = None, keys: int = 1, **aggregations: Expression
+    ) -> Explanation:
         """What `agg` would run, in words: what is shared, the algorithm and why; on Spark
         also the shuffle and whether keys are split, on a stream what is kept and when rows
         come out. Nothing runs.
+
+        A streaming DataFrame, told how many rows come per second and of how many keys, says
+        how large the state gets, what is written and how many cores it takes, about.
         """
         query = self.query(**aggregations)
         if _kind(self._data) == "pyspark":
             from sash.spark import batch, streaming
 
             _check_options(self._options, _spark_kind(self._data))
-            on_spark = streaming if self._data.isStreaming else batch
-            return on_spark.explain(self._data, query, **self._options)
+            if not self._data.isStreaming:
+                return batch.explain(self._data, query, **self._options)
+            rates = None if rows_per_second is None else (rows_per_second, keys)
+            return streaming.explain(self._data, query, rates, **self._options)
         return explain(plan_of(query, _schema(self._data, query), self._planning()))
 
     def _planning(self) -> Options:

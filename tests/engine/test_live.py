@@ -242,3 +242,21 @@ def test_many_kills_over_lmdb(tmp_path: Path) -> None:
         killed(url, np.random.default_rng(number), 5)
         with stores.open(url) as store:
             check_after(store)
+
+
+def test_explain_says_what_is_kept_and_how_much() -> None:
+    live = sash.stream("k", time="t").agg(
+        hi=sf.max("x").over(sash.range_between(-3600, 0)),
+        m=sf.median("x").over(sash.range_between(-3600, 0)),
+        last=sf.mean("x").over(sash.rows(50)),
+    )
+    with pytest.raises(ValueError, match="nothing was fed yet"):
+        live.explain()
+    live.feed(pa.table({"k": [1], "t": [1], "x": [1.0]}))
+    text = live.explain()
+    assert "hi: max(x), AMTA" in text
+    assert "this grows with the window" in text
+    assert "the last rows of each key that a later one reaches" in text
+    few, many = (live.explain(rows_per_second=rate, keys=100) for rate in (10, 100_000))
+    assert "about 1, for 10 rows per second" in few
+    assert "360,000,000 rows of 40 bytes" in many

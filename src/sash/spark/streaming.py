@@ -30,6 +30,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
+from sash.engine.stream.capacity import estimated
 from sash.engine.stream.definition import LATE, Stats, StreamDefinition
 from sash.engine.stream.explain import explain_stream
 from sash.engine.stream.pages import CHECK, KEY
@@ -172,6 +173,7 @@ def _check_final(job: batch.Job) -> None:
 def explain(
     df: DataFrame,
     query: Query,
+    rates: tuple[float, int] | None = None,
     *,
     emit: str = "final",
     late: str = "count",
@@ -180,13 +182,15 @@ def explain(
     idle: Any = None,
     **planning: Any,
 ) -> Explanation:
-    """What `aggregate` would run, in words."""
+    """What `aggregate` would run, in words; `rates`: rows per second, and keys."""
     from sash.spark.explain import stream_steps
 
     job = prepare(df, query, emit, late)
     definition = definition_of(job, emit, shards_of(df, shards), idle, planning)
     delay = watermark_of(job.df, job.query.time)
-    return explain_stream(definition, stream_steps(job, definition, delay, late, cache))
+    steps = stream_steps(job, definition, delay, late, cache)
+    steps += [] if rates is None else estimated(definition, *rates)
+    return explain_stream(definition, steps)
 
 
 def _hash(job: batch.Job, function: Any) -> Column:

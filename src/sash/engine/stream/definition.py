@@ -230,6 +230,9 @@ class StreamDefinition:
         if self.structure(state) not in ("tree", "slices"):
             return state
         cost = Cost(2, 3)
+        state = replace(
+            state, typed=state.typed or state.kind in ("count", "known", "first", "last")
+        )
         if self.emit == "arrival":
             why = "bulks in a tree, late rows inserted where they belong: O(log d) nodes change"
             return replace(state, choice=Choice("FiBA", why, cost))
