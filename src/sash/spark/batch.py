@@ -26,6 +26,7 @@ from pyspark.sql.types import StructField, StructType
 from sash.engine.answers import answer_types
 from sash.monoids.pickling import check_pickles
 from sash.plan.definition import WINDOW, Query
+from sash.plan.explain import Explanation
 from sash.plan.plan import BY_DEFAULT, Options
 from sash.spark import split as splits
 from sash.spark import window_spec
@@ -153,7 +154,7 @@ def _answer(job: Job, out: str) -> StructField:
     return StructField(out, spark_type(kind, out), True)
 
 
-def explain(df: DataFrame, query: Query, **options: Any) -> str:
+def explain(df: DataFrame, query: Query, **options: Any) -> Explanation:
     """What `aggregate` would run, in words; starts no job."""
     from sash.spark.explain import text
 
