@@ -206,7 +206,7 @@ class Algorithm(Directive):
 
     def pictures(self, name: str) -> list[nodes.Node]:
         what = (
-            f"What it combines: {WINDOW} leaves, then each of them written anew"
+            f"What it combines: {WINDOW} leaves, then each of them written again"
             if name == "FlatFAT"
             else f"What it combines, step by step: a window of {WINDOW} rows"
         )
