@@ -38,6 +38,7 @@ class Case:
     empty: Any = None
     tolerance: float = 0.0  # where even whole numbers are not exact: means and logarithms
     columns: tuple[Any, ...] = field(default=())  # what it is compiled for
+    shares: bool = False  # the state of another entry: compiled in the slow tests
     equal: Callable[[Any, Any], bool] | None = None  # of states, where they have no equality
     read: Callable[[Any], Any] = lambda answer: answer  # what an answer in bytes says
     skips_null: bool = True  # items that are None; a row of columns is a tuple

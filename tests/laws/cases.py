@@ -114,7 +114,7 @@ CASES: dict[str, Case] = {
     ),
     "RunLength": Case(
         m.RunLength, same_kind(finite, integers),
-        lambda xs: longest_run([(x, x) for x in xs])[3], 0, columns=(FLOATS,),
+        lambda xs: longest_run([(x, x) for x in xs])[3], 0, columns=(FLOATS,), shares=True,
     ),
     "RelativeVariation": Case(
         m.RelativeVariation, same_kind(integers, finite), relative, columns=(SIZES,)

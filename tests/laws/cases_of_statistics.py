@@ -82,30 +82,35 @@ STATISTICS: dict[str, Case] = {
         m.Var, same_kind(integers, finite), deviation(1, 1), tolerance=1e-9, columns=(FLOATS,)
     ),
     "StdDev": Case(
-        m.StdDev, same_kind(integers, finite), deviation(0.5, 1), tolerance=1e-9, columns=(INTS,)
+        m.StdDev, same_kind(integers, finite), deviation(0.5, 1), tolerance=1e-9,
+        columns=(INTS,), shares=True,
     ),
     "LinearRegression": Case(
         m.LinearRegression, same_kind(st.tuples(integers, integers)), line, tolerance=1e-9,
-        columns=((TIMES, INTS),),
+        columns=((TIMES, INTS),), shares=True,
     ),
     "StdError": Case(
-        m.StdError, same_kind(integers, finite), error, tolerance=1e-9, columns=(FLOATS,)
+        m.StdError, same_kind(integers, finite), error, tolerance=1e-9,
+        columns=(FLOATS,), shares=True,
     ),
     "Skewness": Case(
         m.Skewness, same_kind(integers, finite), skewness, tolerance=1e-9, columns=(INTS, FLOATS)
     ),
     "Kurtosis": Case(
-        m.Kurtosis, same_kind(integers, finite), kurtosis, tolerance=1e-9, columns=(FLOATS,)
+        m.Kurtosis, same_kind(integers, finite), kurtosis, tolerance=1e-9,
+        columns=(FLOATS,), shares=True,
     ),
     "Covariance": Case(
-        m.Covariance, same_kind(points), covariance, tolerance=1e-9, columns=((TIMES, INTS),)
+        m.Covariance, same_kind(points), covariance, tolerance=1e-9,
+        columns=((TIMES, INTS),), shares=True,
     ),
     "Correlation": Case(
         m.Correlation, same_kind(points), correlation, tolerance=1e-9, columns=((TIMES, FLOATS),)
     ),
     "Regression": Case(
         lambda: m.Regression("intercept"), same_kind(points),
-        lambda ps: line([(x, y) for y, x in ps])[1], tolerance=1e-9, columns=((INTS, TIMES),),
+        lambda ps: line([(x, y) for y, x in ps])[1], tolerance=1e-9,
+        columns=((INTS, TIMES),), shares=True,
     ),
     "WeightedMean": Case(
         m.WeightedMean, same_kind(points), weighted, tolerance=1e-9, columns=((FLOATS, INTS),)
@@ -117,7 +122,7 @@ STATISTICS: dict[str, Case] = {
     "DecayedMean": Case(
         lambda: m.DecayedMean(2.5), same_kind(points, st.tuples(integers, finite)),
         lambda xs: decayed(xs, 2.5)[0] / decayed(xs, 2.5)[1],
-        tolerance=1e-12, columns=((INTS, TIMES / 4),),
+        tolerance=1e-12, columns=((INTS, TIMES / 4),), shares=True,
     ),
     "DecayedCount": Case(
         lambda: m.DecayedCount(3), same_kind(integers, st.tuples(texts, integers)),

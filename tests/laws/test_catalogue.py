@@ -17,8 +17,11 @@ from sash.testing import Oracle, alike, check_laws
 from tests.laws.cases import CASES, Case
 
 ALL = [pytest.param(case, id=name) for name, case in CASES.items()]
+SLOW = pytest.mark.slow
 COMPILED = [
-    pytest.param(case, columns, id=f"{name}-{i}", marks=[pytest.mark.slow] if i else [])
+    pytest.param(
+        case, columns, id=f"{name}-{i}", marks=[pytest.mark.slow] if i or case.shares else []
+    )
     for name, case in CASES.items()
     for i, columns in enumerate(case.columns)
 ]
