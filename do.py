@@ -3,15 +3,15 @@
 Needs Python 3.11 or newer and nothing else. Everything goes into `.venv` beside
 this file; downloads are kept in the user's pip cache.
 
-    setup   make .venv, install requirements.lock and Sash itself
+    setup   create .venv, install requirements.lock and Sash itself
     run     set up, then run the demo: flights in a batch and as a stream, with a report
     test    set up, then run the tests; `python3 do.py test -m slow` for the long ones
     lint    set up, then check style, types and import layers
     docs    set up, then build the documentation into docs/_build/html
-    lock    set up, then write requirements.lock anew from pyproject.toml
+    lock    set up, then rewrite requirements.lock from pyproject.toml
 
-More arguments are passed on. This file uses only the standard library, and
-only syntax that old Pythons parse, so that it can say that they are too old.
+Extra arguments are passed on. This file uses only the standard library, and only
+syntax that old Pythons can parse, so that it can report a Python that is too old.
 """
 
 import sys
@@ -56,14 +56,14 @@ COMMANDS = {
     ],
 }
 
-# What pip says when something is missing outside Sash; what to say then; and whether it had
-# not yet begun to install, so that the venv is as it was.
+# A pattern in pip's output, the message for it, and whether pip had not yet begun to install, so
+# that the venv is unchanged.
 CAUSES = [
     (r"No space left on device", "the disk is full: free about 4 GB and run this again", False),
     (
         r"NewConnectionError|NameResolutionError|ConnectTimeout|ReadTimeout|ProxyError|SSLError"
         r"|Connection(Reset|Refused|Aborted)?Error|ProtocolError|IncompleteRead",
-        "no network: pip can not reach its package index; check the connection, the proxy and "
+        "no network: pip cannot reach its package index; check the connection, the proxy and "
         "pip's settings (python3 -m pip config list), then run this again",
         True,
     ),
@@ -78,7 +78,7 @@ CAUSES = [
 
 
 class Missing(Exception):
-    """Something that set-up needs is not there; says what, and what to do."""
+    """Something that set-up needs is missing; the message says what, and what to do."""
 
 
 def main(arguments: list[str]) -> int:
@@ -92,9 +92,9 @@ def main(arguments: list[str]) -> int:
     except Missing as missing:
         sys.exit(f"do.py: {missing}")
     except OSError as error:
-        sys.exit(f"do.py: can not set up in {VENV}: {error}")
+        sys.exit(f"do.py: cannot set up in {VENV}: {error}")
     except KeyboardInterrupt:
-        sys.exit("do.py: interrupted; the next call starts set-up over")
+        sys.exit("do.py: interrupted; the next call starts the set-up again")
     return run(COMMANDS[arguments[0]], arguments[1:])
 
 
@@ -114,7 +114,7 @@ def run(commands: list[str], more: list[str]) -> int:
 
 
 def setup() -> None:
-    """Bring `.venv` up to date; a few milliseconds when it is."""
+    """Bring `.venv` up to date; takes a few milliseconds if it is already."""
     stamp = STAMP.read_text() if STAMP.exists() else ""
     if stamp == wanted() and PYTHON.exists():
         return
@@ -143,7 +143,7 @@ def this_python() -> str:
 
 
 def keeps(stamp: str) -> bool:
-    """Whether the venv can stay: not half installed, not moved, and of this Python."""
+    """Whether the venv can be kept: complete, not moved, and of this Python."""
     if stamp == UNFINISHED or (stamp and stamp.splitlines()[0] != this_python()):
         return False
     probe = f"import sys, pip; sys.exit(sys.version_info[:2] != {sys.version_info[:2]})"
@@ -158,7 +158,7 @@ def make_venv() -> None:
         import ensurepip  # noqa: F401
     except ImportError:
         raise Missing(
-            "this Python can not make a venv, it has no ensurepip: on Debian or Ubuntu run "
+            "this Python cannot create a venv, it has no ensurepip: on Debian or Ubuntu run "
             "`apt install python3-venv`, elsewhere install a full Python, then run this again"
         ) from None
     check_disk(ROOT, DISK_NEEDED)
@@ -178,7 +178,7 @@ def check_disk(folder: Path, needed: int) -> None:
 
 
 def pip(*arguments: object) -> None:
-    """Install with the venv's pip, showing what it is at; its full output is in LOG."""
+    """Install with the venv's pip and show its progress; its full output is in LOG."""
     scratch = VENV / "tmp"  # not /tmp, which may be small
     scratch.mkdir(exist_ok=True)
     environment = {k: v for k, v in os.environ.items() if k not in ("PIP_USER", "PIP_TARGET")}
@@ -212,7 +212,7 @@ def explain(output: str) -> Missing:
 
 
 class Progress:
-    """One line a stage; below it what is going on, each second or, in a log, each 10 s."""
+    """One line per stage; below it the current step, in a log every 10 s."""
 
     def __init__(self) -> None:
         self.live = sys.stdout.isatty()

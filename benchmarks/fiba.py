@@ -58,7 +58,7 @@ def targets(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         yield {"what": name, "rate": rate, "ratio": rate / reference if reference else None}
     yield {"what": "bulk evict of 2^18 to one of 2^8", "ratio": large_to_small()}
     tree = in_order("sum", 8, 4 * n)
-    yield {"what": "bytes an entry, n = 2^22", "rate": tree.nbytes / len(tree)}
+    yield {"what": "bytes per entry, n = 2^22", "rate": tree.nbytes / len(tree)}
 
 
 def large_to_small() -> float:
@@ -182,7 +182,7 @@ def billion(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     rate = 1000 * 1024 / best_of({"slide": lambda: rounds.run(1000)}, options.repeat)["slide"] / 1e6
     peak = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
     row = {"n": n, "fill, M/s": n / filled / 1e6, "slide, M/s": rate}
-    row |= {"bytes an entry": tree.nbytes / n, "peak resident bytes an entry": peak / n}
+    row |= {"bytes per entry": tree.nbytes / n, "peak resident bytes per entry": peak / n}
     yield row | {"evict p50 ns": float(np.median(spent)), "max": float(spent.max())}
 
 

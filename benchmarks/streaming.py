@@ -122,7 +122,9 @@ def rows(spark: SparkSession, options: argparse.Namespace, folder: Path) -> Iter
     for _ in range(options.repeat):
         for name, df in yours.items():
             found[name] = max(found[name], rate(run(df, folder), 3))
-    yield {"rows a batch": options.rows} | found | {"ratio": found["sash"] / found["pass-through"]}
+    yield (
+        {"rows per batch": options.rows} | found | {"ratio": found["sash"] / found["pass-through"]}
+    )
 
 
 class Passing(StatefulProcessor):

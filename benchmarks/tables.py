@@ -115,7 +115,7 @@ def flat(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             run()
         best = best_of(runs, options.repeat)
         row: dict[str, Any] = {"aggregation": name}
-        row |= {f"ns a row, {w}": best[str(w)] / options.rows * 1e9 for w in windows}
+        row |= {f"ns per row, {w}": best[str(w)] / options.rows * 1e9 for w in windows}
         yield row | {"10^6 to 10": best["1000000"] / best["10"]}
 
 

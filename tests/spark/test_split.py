@@ -132,10 +132,10 @@ def test_rows_without_a_time_are_not_lost(df: DataFrame) -> None:
 
 def test_what_can_not_be_cut(df: DataFrame) -> None:
     asked = {"last": sf.count().over(sash.rows(5))}
-    with pytest.raises(ValueError, match=r"split=True, but last: the last 5 rows can not be cut"):
+    with pytest.raises(ValueError, match=r"split=True, but last: the last 5 rows cannot be cut"):
         sash.windowed(df, time="ts", split=True).agg(**asked)
     text = sash.windowed(df, time="ts").explain(**asked)
-    assert "split     no: last: the last 5 rows can not be cut at a time" in text
+    assert "split     no: last: the last 5 rows cannot be cut at a time" in text
     assert "shuffle   into 1 partition: one core does all the work" in text
 
 

@@ -28,10 +28,10 @@ TITLES = {
     "tables_own_regular": "Tables in process: a monoid of one's own",
 }
 NOTES = {
-    "swag_static": "Million rows a second; each row is evicted, inserted and queried once.",
+    "swag_static": "Million rows per second; each row is evicted, inserted and queried once.",
     "swag_latency": "Nanoseconds of a single step; the share of steps that took no longer.",
-    "tables_compare_regular": "Million rows a second, all with the same number of threads.",
-    "tables_compare_random": "Million rows a second, all with the same number of threads.",
+    "tables_compare_regular": "Million rows per second, all with the same number of threads.",
+    "tables_compare_random": "Million rows per second, all with the same number of threads.",
     "spark_batch_one": "Seconds, best of several runs taken in turns; shorter is better.",
     "spark_batch_many": "Seconds, best of several runs taken in turns; shorter is better.",
 }
@@ -85,7 +85,7 @@ def figures(name: str, rows: list[Row]) -> Iterator[Figure]:
     if not rows:
         return
     if {"algorithm", "monoid", "size", "rate"} <= {*rows[0]} and "m" not in rows[0]:
-        yield from _by_size(rows, "rate", "million rows a second")
+        yield from _by_size(rows, "rate", "million rows per second")
     elif {"algorithm", "monoid", "size", "p50"} <= {*rows[0]}:
         for column in ("p50", "p99.999"):
             yield from _by_size(rows, column, f"{column}, ns")
@@ -96,7 +96,7 @@ def figures(name: str, rows: list[Row]) -> Iterator[Figure]:
     elif {"what", "rate"} <= {*rows[0]}:
         rated = {row["what"]: row["rate"] for row in rows if row.get("ratio") and row.get("rate")}
         if rated:
-            yield Figure("Million rows a second", bars(rated))
+            yield Figure("Million rows per second", bars(rated))
 
 
 def _by_size(rows: list[Row], column: str, label: str) -> Iterator[Figure]:

@@ -55,7 +55,7 @@ def tiles(found: Findings) -> list[Tile]:
     differ, given = sum(found.stream_wrong.values()), found.stream.rows
     return [
         Tile("rows", f"{rows:,}", "flights, each with 12 answers"),
-        Tile("batch", seconds(took), f"{rows / took:,.0f} rows a second"),
+        Tile("batch", seconds(took), f"{rows / took:,.0f} rows per second"),
         Tile(
             "Spark's own frames",
             seconds(found.native_seconds),

@@ -1,4 +1,4 @@
-"""Progress: one line a stage, a bar where its length is known; in a log, a line each 10 s."""
+"""Progress: one line per stage, a bar where its length is known; in a log, a line every 10 s."""
 
 from __future__ import annotations
 

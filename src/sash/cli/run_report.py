@@ -36,7 +36,7 @@ def write(pipeline: Pipeline, outcome: Outcome, place: Path) -> Path:
     rate = outcome.rows / outcome.seconds if outcome.seconds else 0.0
     tiles = [
         Tile("rows", f"{outcome.rows:,}"),
-        Tile("time", seconds(outcome.seconds), f"{rate:,.0f} rows a second"),
+        Tile("time", seconds(outcome.seconds), f"{rate:,.0f} rows per second"),
         Tile("answers", str(len(pipeline.aggregations)), "of each row"),
     ]
     sections = [rolling(pipeline, answers)]
@@ -128,8 +128,8 @@ def micro_batches(outcome: Outcome) -> list[Figure]:
     rate = [b["numInputRows"] / t if t else 0.0 for b, t in zip(ran, took)]
     return [
         Figure("Rows a second, each batch of the stream",
-               lines([Series("rows a second", numbers, rate)], zero=True, x_label="batch",
-                     y_label="rows a second", height=150)),
+               lines([Series("rows per second", numbers, rate)], zero=True, x_label="batch",
+                     y_label="rows per second", height=150)),
         Figure("Seconds, each batch of the stream",
                lines([Series("seconds", numbers, took)], zero=True, x_label="batch",
                      y_label="seconds", height=150),

@@ -60,7 +60,7 @@ def aggregate(
     split: bool | None = None,
     **planning: Any,
 ) -> DataFrame:
-    """The rows with one column more for each aggregation, in no order that is promised.
+    """The rows with one extra column per aggregation, in no guaranteed order.
 
     `partitions`: how many, as in df.repartition; without it Spark's own number, which
     adaptive execution may lower. `split`: whether a key that dominates, or all rows

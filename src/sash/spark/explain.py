@@ -64,7 +64,7 @@ def _arrow(job: Job) -> str | None:
     rows = int(str(job.df.sparkSession.conf.get(setting, "10000")))
     if rows >= BATCH or rows <= 0:
         return None
-    return f"{rows} rows a batch; {BATCH} are about 1.4 times as fast: set {setting}"
+    return f"{rows} rows per batch; {BATCH} are about 1.4 times as fast: set {setting}"
 
 
 def stream_steps(

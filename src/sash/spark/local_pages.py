@@ -1,6 +1,6 @@
 """Pages near the worker: Spark's state store is slow to read, a local file is not.
 
-A page never changes and its name is chosen anew for each, so a file of that name is that
+A page never changes and each gets a new name, so a file of that name is that
 page, whichever worker of the machine wrote it and whatever became of its batch. Without
 the files all is as right: pages are then read from the state store.
 """
@@ -52,7 +52,7 @@ class LocalPages:
         return found
 
     def put(self, name: str, data: Any) -> None:
-        """Keep a page; that it can not be kept is no error."""
+        """Keep a page; it is no error if it cannot be kept."""
         with contextlib.suppress(OSError):
             if not self._own():
                 return

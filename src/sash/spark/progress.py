@@ -81,7 +81,7 @@ def size(count: float) -> str:
 class Progress(StreamingQueryListener):
     """A listener that says what each micro-batch did.
 
-        spark.streams.addListener(sash.spark.Progress())            # prints a line a batch
+        spark.streams.addListener(sash.spark.Progress())            # prints a line per batch
         spark.streams.addListener(sash.spark.Progress(log.info))    # or hands it on
 
     `recent` has the figures of the last micro-batches as dictionaries, the newest last.

@@ -13,7 +13,7 @@ from sash.spark.gateway import ended_if_interrupted
 Setting = str | int | float | bool | None
 
 DEFAULTS: dict[str, Setting] = {
-    # 64k rows a batch are about 1.4 times faster than Spark's 10k; more does not help.
+    # 64k rows per batch are about 1.4 times as fast as Spark's 10k; more does not help.
     "spark.sql.execution.arrow.maxRecordsPerBatch": 65536,
     "spark.sql.execution.arrow.pyspark.enabled": True,
     # Python's stateful operators run on RocksDB only; with a changelog a commit writes what
@@ -73,7 +73,7 @@ def _check(name: str) -> None:
 
 
 def _prepare_environment() -> None:
-    """What can not be given as a setting: the JVM and the Python workers inherit it."""
+    """Set what cannot be given as a setting: the JVM and the Python workers inherit it."""
     spark_home = os.environ.get("SPARK_HOME")
     if not spark_home:
         os.environ.setdefault("SPARK_CONF_DIR", str(Path(__file__).parent / "conf"))

@@ -1,7 +1,7 @@
 """Shards: rows packed by the hash of their keys, so that one call handles many keys.
 
-A call a key costs a third of a millisecond and more, so keys share shards: a batch's rows
-travel as one block of Arrow bytes a shard and task. How many shards there are is fixed for
+A call per key costs a third of a millisecond and more, so keys share shards: a batch's rows
+travel as one block of Arrow bytes per shard and task. How many shards there are is fixed for
 a stream, and does not depend on how many partitions Spark has: they spread evenly over
 any power of two of them up to their own number.
 """

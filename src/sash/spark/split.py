@@ -99,7 +99,7 @@ def _not_worth(size: int | None, keyed: bool) -> str | None:
 
 
 def span_of(query: Query, schema: pa.Schema) -> Span | str:
-    """How far the windows reach, or why one can not be cut at a time."""
+    """How far the windows reach, or why one cannot be cut at a time."""
     if query.every is not None:
         return "with every, a window's rows are kept together"
     unit = unit_of(schema.field(query.time).type)
@@ -109,7 +109,7 @@ def span_of(query: Query, schema: pa.Schema) -> Span | str:
         assert a.frame is not None
         found = reach_of_frame(a.frame, unit)
         if not found.by_time or found.ahead is None or found.rows_ahead:
-            return f"{out}: {a.frame} can not be cut at a time"
+            return f"{out}: {a.frame} cannot be cut at a time"
         before.append(found.behind)
         after.append(found.ahead)
     if query.descending:

@@ -1,6 +1,6 @@
 """Windows over a streaming DataFrame: the same definition as a batch's, exactly once.
 
-    df → rows to shards → transformWithState, a call a shard → rows with answers → df
+    df → rows to shards → transformWithState, a call per shard → rows with answers → df
 
 `emit="final"` gives each row once, when the watermark has passed all that its windows reach,
 equal to the batch's; `emit="arrival"` gives it at once, as known then. A row whose time the

@@ -27,7 +27,7 @@ from redis.retry import Retry
 from sash.stores.contract import Data, Range, Store, conflict
 from sash.stores.errors import NotAStore, StoreError, StoreFull, StoreUnavailable
 
-FORMAT = b"sash store 1 "  # then an id: a store that was lost and made anew is not the same
+FORMAT = b"sash store 1 "  # then an id: a store that was lost and created again is not the same
 MARK = b""  # a field that no record can have
 
 # What a URL may say of a connection: nothing that changes answers or sends something twice.
