@@ -6,6 +6,7 @@ sf.max("amount").over("24 hours")
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
@@ -89,32 +90,34 @@ from sash.aggregations.statistics import (
 from sash.monoids import arguments
 from sash.monoids.ranks import INTERPOLATIONS
 from sash.plan.definition import TIME, Aggregation
-from sash.plan.expressions import abs as abs
-from sash.plan.expressions import ceil as ceil
-from sash.plan.expressions import coalesce as coalesce
-from sash.plan.expressions import col as col
-from sash.plan.expressions import exp as exp
-from sash.plan.expressions import expr as expr
-from sash.plan.expressions import floor as floor
-from sash.plan.expressions import greatest as greatest
-from sash.plan.expressions import least as least
-from sash.plan.expressions import lit as lit
-from sash.plan.expressions import log as log
-from sash.plan.expressions import pow as pow
-from sash.plan.expressions import round as round
-from sash.plan.expressions import sqrt as sqrt
-from sash.plan.expressions import when as when
+from sash.plan.scalars import abs as abs
+from sash.plan.scalars import ceil as ceil
+from sash.plan.scalars import coalesce as coalesce
+from sash.plan.scalars import col as col
+from sash.plan.scalars import exp as exp
+from sash.plan.scalars import expr as expr
+from sash.plan.scalars import floor as floor
+from sash.plan.scalars import greatest as greatest
+from sash.plan.scalars import least as least
+from sash.plan.scalars import lit as lit
+from sash.plan.scalars import log as log
+from sash.plan.scalars import pow as pow
+from sash.plan.scalars import round as round
+from sash.plan.scalars import sqrt as sqrt
+from sash.plan.scalars import when as when
+
+DOUBLE = pa.float64()
 
 __all__ = [
     "TIME", "any_value", "apply", "approx_count_distinct", "approx_top_k", "argmax", "argmin",
     "array_agg", "avg", "bool_and", "bool_or", "collect_list", "collect_set", "concat", "corr",
     "count", "count_distinct", "count_if", "covar_pop", "covar_samp", "cume_dist",
     "decayed_count", "decayed_mean", "decayed_sum", "dense_rank", "first", "first_k",
-    "first_value", "frequent_items_sketch_agg", "geomean", "histogram", "hll_sketch_agg",
-    "kll_sketch_agg", "kll_sketch_agg_bigint", "kll_sketch_agg_double", "kll_sketch_agg_float",
-    "kurtosis", "lag", "last", "last_distinct", "last_k", "last_value", "lead", "listagg",
-    "longest_run", "mad", "max", "max_by", "max_count", "mean", "median", "min", "min_by",
-    "min_count", "mode", "nth_value", "ntile", "percent_rank", "percentile",
+    "first_value", "frequent_items_sketch_agg", "function", "geomean", "histogram",
+    "hll_sketch_agg", "kll_sketch_agg", "kll_sketch_agg_bigint", "kll_sketch_agg_double",
+    "kll_sketch_agg_float", "kurtosis", "lag", "last", "last_distinct", "last_k", "last_value",
+    "lead", "listagg", "longest_run", "mad", "max", "max_by", "max_count", "mean", "median",
+    "min", "min_by", "min_count", "mode", "nth_value", "ntile", "percent_rank", "percentile",
     "percentile_approx", "product", "range", "rank", "regr_avgx", "regr_avgy", "regr_count",
     "regr_intercept", "regr_r2", "regr_slope", "regr_sxx", "regr_sxy", "regr_syy", "row_number",
     "sem", "skewness", "std", "stddev", "stddev_pop", "stddev_samp", "string_agg", "sum",
@@ -334,6 +337,27 @@ def median(column: str) -> Aggregation:
 def concat(column: str, separator: str = "") -> Aggregation:
     """The strings, one after the other from older to younger."""
     return Aggregation("concat", (column,), m.Concat(separator), result=like)
+
+
+def function(f: Callable[..., Any], *columns: str, returns: pa.DataType = DOUBLE) -> Aggregation:
+    """Any Python function of a window's values: an array of each column, without nulls.
+
+    It is called for every row, so a row costs as much as its window is long, and `explain()`
+    says so. `returns`: the Arrow type of its answers. Where many values are asked for, it is
+    compiled if numba can. A window without values gives null.
+
+    >>> import pyarrow as pa, sash
+    >>> table = pa.table({"t": [1, 2, 3], "x": [4.0, 1.0, 3.0]})
+    >>> asked = function(lambda x: x[-1] - x[0], "x").over(sash.rows(2))
+    >>> sash.windowed(table, time="t").agg(change=asked).column("change").to_pylist()
+    [0.0, -3.0, 2.0]
+    """
+    if not callable(f):
+        raise TypeError(f"function takes a function, not {f!r}")
+    if not columns:
+        raise TypeError("function: name at least one column")
+    name = getattr(f, "__name__", "function")
+    return Aggregation(name, columns, how="function", result=always(returns), function=f)
 
 
 def apply(

@@ -27,13 +27,15 @@ class Windowed:
         self,
         data: Any,
         by: Sequence[str],
-        time: str,
+        time: str | Sequence[str],
         options: dict[str, Any],
         slide: Any = None,
         descending: bool = False,
         fill: bool = False,
     ) -> None:
-        self._data, self._by, self._time = data, tuple(by), time
+        self._data, self._by = data, tuple(by)
+        self._time, *ties = (time,) if isinstance(time, str) else time
+        self._ties = tuple(ties)
         self._options, self._slide, self._descending = options, slide, descending
         self._fill = fill
 
@@ -47,7 +49,9 @@ class Windowed:
         """
         if self._descending:
             raise ValueError("every: windows by the clock have no descending order")
-        return Windowed(self._data, self._by, self._time, self._options, slide, fill=fill)
+        return Windowed(
+            self._data, self._by, (self._time, *self._ties), self._options, slide, fill=fill
+        )
 
     def agg(self, **aggregations: Expression) -> Any:
         """The table with one column more for each aggregation, of the same kind as it came.
@@ -100,7 +104,7 @@ class Windowed:
         every = None
         if self._slide is not None:
             every = replace(_every(self._slide, found.aggregations), fill=self._fill)
-        given = (self._descending, every, found.results, found.names)
+        given = (self._descending, every, found.results, self._ties, found.names)
         return Query(self._by, self._time, found.aggregations, *given)
 
     def __repr__(self) -> str:
@@ -253,11 +257,15 @@ def windowed(
     data: Any,
     by: str | Sequence[str] = (),
     *,
-    time: str = "",
+    time: str | Sequence[str] = "",
     descending: bool = False,
     **options: Any,
 ) -> Windowed:
     """Windows over `data` by key and time: a Spark, pandas or polars DataFrame, a pyarrow Table.
+
+    `time`: the column that orders the rows; further ones order rows of equal time. Frames by a
+    duration look at the first; groups, ranks and what is excluded take rows that agree in all of
+    them for peers. Rows without a time come before all others, as in Spark.
 
     `descending`: as SQL's ORDER BY time DESC, so that what precedes a row is later than it.
 

@@ -65,3 +65,74 @@ def test_results_come_out_of_a_key_that_is_split(df: DataFrame) -> None:
     whole = sash.windowed(df, time="ts", split=False).agg(**asked)
     parts = sash.windowed(df, time="ts", split=True, partitions=3).agg(**asked)
     assert sorted(map(str, parts.collect())) == sorted(map(str, whole.collect()))
+
+
+def test_ranks_and_rows_before_and_after_are_sparks(df: DataFrame) -> None:
+    found = sash.windowed(df, "k", time=["ts", "id"]).agg(
+        number=sf.row_number(),
+        percent=sf.percent_rank(),
+        share=sf.cume_dist(),
+        tile=sf.ntile(3),
+        before=sf.lag("x", 2, default=0.5),
+        known=sf.lag("small", 1, ignore_nulls=True),
+        after=sf.lead("s"),
+        third=sf.nth_value("n", 3).over(sash.rows(5)),
+    )
+    spec = Window.partitionBy("k").orderBy("ts", "id")
+    theirs = {
+        "number": F.row_number().over(spec),
+        "percent": F.percent_rank().over(spec),
+        "share": F.cume_dist().over(spec),
+        "tile": F.ntile(3).over(spec),
+        "before": F.lag("x", 2, 0.5).over(spec),
+        "known": F.expr("lag(small, 1) IGNORE NULLS OVER (PARTITION BY k ORDER BY ts, id)"),
+        "after": F.lead("s").over(spec),
+        "third": F.nth_value("n", 3).over(spec.rowsBetween(-4, 0)),
+    }
+    assert differing(found, theirs, rows=400) == {}
+    kinds = found.select(*(column.alias(out) for out, column in theirs.items())).schema
+    assert [found.schema[out].dataType for out in theirs] == [f.dataType for f in kinds]
+
+
+def test_peers_and_rows_without_a_time_are_sparks(df: DataFrame) -> None:
+    rows = df.withColumn("at", F.when(F.col("id") % 7 > 0, F.col("ts").cast("long")))
+    found = sash.windowed(rows, "k", time="at").agg(
+        rank=sf.rank(),
+        dense=sf.dense_rank(),
+        near=sf.sum("small").over(sash.range_between(-3600, 600)),
+        far=sf.sum("small").over(sash.lifetime()),
+    )
+    spec = Window.partitionBy("k").orderBy("at")
+    theirs = {
+        "rank": F.rank().over(spec),
+        "dense": F.dense_rank().over(spec),
+        "near": F.sum("small").over(spec.rangeBetween(-3600, 600)),
+        "far": F.sum("small").over(spec.rangeBetween(Window.unboundedPreceding, 0)),
+    }
+    assert differing(found, theirs, rows=400) == {}
+
+
+def test_the_rest_of_the_language_is_what_it_is_in_process(df: DataFrame) -> None:
+    asked = {
+        "others": sf.mean("y").over("2 hours", exclude="group"),
+        "ties": sf.max("small").over(sash.groups_between(-3, 1), exclude="ties"),
+        "late": sf.sum("small").over("2 hours", delay="1 hour", min_periods=2),
+        "centre": sf.count().over("1 hour", center=True, most=3),
+        "month": sf.count().over(sash.calendar("1 day", tz="Europe/Berlin")),
+        "rank": sf.window_rank("y").over("3 hours"),
+        "spread": sf.function(lambda y: y.max() - y.min(), "y").over("3 hours"),
+        "tenth": sf.sum("small").over("3 hours", step=10),
+    }
+    ours = sash.windowed(df, "k", time=["ts", "id"]).agg(**asked).toArrow().sort_by("id")
+    here = sash.windowed(table(), "k", time=["ts", "id"]).agg(**asked)
+    for out in asked:
+        pairs = zip(ours.column(out).to_pylist(), here.column(out).to_pylist(), strict=True)
+        assert [pair for pair in pairs if pair[0] != pytest.approx(pair[1])] == [], out
+
+
+def test_calendar_windows_are_those_that_spark_truncates_to(df: DataFrame) -> None:
+    day = sash.calendar("1 day", tz="Europe/Berlin")  # the session's own zone
+    found = sash.windowed(df, "k", time="ts").every(day).agg(n=sf.count().over(day))
+    ours = sorted((row.k or -1, row.window_start, row.n) for row in found.collect())
+    truncated = df.groupBy("k", F.date_trunc("day", "ts").alias("start")).count()
+    assert ours == sorted((row.k or -1, row.start, row["count"]) for row in truncated.collect())

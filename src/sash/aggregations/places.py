@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from sash.aggregations.kinds import always, is_numeric, like
 from sash.plan.definition import Aggregation
-from sash.plan.expressions import Call, Column, Expression, as_expression, as_input, coalesce, lit
-from sash.plan.expressions import when as case
+from sash.plan.expressions import Call, Column, Expression, as_expression, as_input
+from sash.plan.scalars import coalesce, lit
+from sash.plan.scalars import when as case
 from sash.windows.frames import Frame, Groups, Rows
 
 COUNT = always(pa.int64())

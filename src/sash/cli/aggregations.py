@@ -30,7 +30,7 @@ PLAIN: dict[str, tuple[type, ...]] = {
     "str | float": (str, int, float), "Sequence[float] | None": (list,),
     "Any": (int, float, str, bool),
 }  # fmt: skip
-FUNCTIONS = [name for name in sf.__all__ if name not in ("TIME", "apply")]
+FUNCTIONS = [name for name in sf.__all__ if name not in ("TIME", "apply", "function")]
 KINDS = {"double": pa.float64(), "long": pa.int64(), "string": pa.string(), "boolean": pa.bool_(),
          "doubles": pa.list_(pa.float64()), "longs": pa.list_(pa.int64()),
          "strings": pa.list_(pa.string()), "timestamp": pa.timestamp("us", "UTC")}  # fmt: skip

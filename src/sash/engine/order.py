@@ -12,12 +12,16 @@ from sash.plan.definition import Query
 from sash.plan.types import number_type
 
 
-def ticks(column: pa.Array, name: str, descending: bool = False) -> np.ndarray:
+def ticks(column: pa.Array, name: str, descending: bool = False, nulls: bool = False) -> np.ndarray:
     """A time column as increasing numbers: int64, or floats as wide as they come.
+
+    `nulls`: a row without a time is the least, as in Spark; otherwise it is an error.
 
     Descending times are turned around: ~t is -t - 1, which no integer overflows, and steps
     between times stay what they are.
     """
+    if column.null_count and nulls:
+        column = _least_for_null(column, name)
     if column.null_count:
         raise ValueError(
             f"the time column {name!r} has {column.null_count} null(s): drop those rows, or "
@@ -35,6 +39,18 @@ def ticks(column: pa.Array, name: str, descending: bool = False) -> np.ndarray:
         )
     times = times.astype(np.int64, copy=False)
     return ~times if descending else times
+
+
+def _least_for_null(column: pa.Array, name: str) -> pa.Array:
+    """The column as numbers, the least there is in the place of nulls."""
+    known = numbers(column.drop_null())
+    is_float = known.dtype.kind == "f"
+    least = known.dtype.type("-inf") if is_float else np.iinfo(np.int64).min
+    if (known == least).any():
+        raise ValueError(f"the time column {name!r} has nulls and {least}, which they stand for")
+    times = np.full(len(column), least, known.dtype if is_float else np.int64)
+    times[np.asarray(column.is_valid())] = known
+    return pa.array(times)
 
 
 def tick_type(kind: pa.DataType) -> np.dtype:
@@ -130,6 +146,7 @@ def sort_order(query: Query, table: pa.Table, threads: int = 1) -> np.ndarray | 
     """The order that sorts a table by key and time, ties as they come; None: it is sorted."""
     with Team(threads) as team:
         codes = codes_of([one_array(table.column(name)) for name in query.by], team)
-        times = ticks(one_array(table.column(query.time)), query.time, query.descending)
+        column = one_array(table.column(query.time))
+        times = ticks(column, query.time, query.descending, query.null_times)
         found = arranged(codes, times, team)
         return None if found is None else found.order

@@ -34,6 +34,7 @@ class Rows:
         self.time = Tape(self.dtype)
         self.groups = Tape(np.int64)  # rows of one key and time have one number, if it is needed
         self._group = -1
+        self._last_ties: list[pa.Array] = []
         self._numbers_groups = needs_groups(plan)
         self.keys = np.zeros(0, np.int64)  # the first row of each key that is not done
         self._last_key: list[pa.Array] | None = None
@@ -47,12 +48,13 @@ class Rows:
         wanted = [*self.plan.columns, *(HELD,) * (HELD in batch.schema.names)]
         columns = {name: one_array(batch.column(name)) for name in wanted}
         columns = with_derived(self.plan, columns)
-        times = ticks(columns[self.query.time], self.query.time, self.query.descending)
+        query = self.query
+        times = ticks(columns[query.time], query.time, query.descending, query.null_times)
         starts = self._starts([columns[name] for name in self.query.by], batch.num_rows)
         if not self._ordered:
             self._check_order(times, starts)
         if self._numbers_groups:
-            self._add_groups(times, starts)
+            self._add_groups(times, starts, [columns[name] for name in query.ties])
         self.time.add(times)
         self.keys = np.concatenate([self.keys, self.count + starts])
         passed = {c: self._passed(c, columns) for c in self._inputs}
@@ -103,10 +105,14 @@ class Rows:
     def _before(self, condition: str | None, row: int) -> int:
         return row if condition is None else self._passing[condition].before(row)
 
-    def _add_groups(self, times: np.ndarray, starts: np.ndarray) -> None:
+    def _add_groups(self, times: np.ndarray, starts: np.ndarray, ties: list[pa.Array]) -> None:
         begins = np.ones(len(times), np.bool_)
         begins[1:] = times[1:] != times[:-1]
         begins[0] = len(self.time) == 0 or times[0] != self.time.values[-1]
+        if ties:
+            begins[1:] |= changes(ties)
+            begins[0] |= any(not _alike(a, b.slice(0, 1)) for a, b in zip(self._last_ties, ties))
+            self._last_ties = [column.slice(len(column) - 1) for column in ties]
         begins[starts] = True
         groups = self._group + np.cumsum(begins)
         self._group = int(groups[-1])

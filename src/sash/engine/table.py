@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sash.engine import row_windows
 from sash.engine.arrangement import Arrangement, Codes, arranged
@@ -34,9 +35,30 @@ def aggregate(
 ) -> pa.Table:
     """The table with one extra column per aggregation, its rows in their order."""
     query.check(table.schema)
+    if query.ties:
+        return _with_ties(query, table, threads, options)
+    return _aggregate(query, table, threads, options)
+
+
+def _with_ties(query: Query, table: pa.Table, threads: int | None, options: Options) -> pa.Table:
+    """Rows of equal time in the order of further columns; they come out as they came."""
+    way, nulls = ("descending", "at_end") if query.descending else ("ascending", "at_start")
+    order = pc.sort_indices(
+        table, sort_keys=[(name, way) for name in query.ties], null_placement=nulls
+    )
+    found = _aggregate(query, table.take(order), threads, options)
+    if query.every is not None:
+        return found
+    back = np.empty(len(order), np.int64)
+    back[np.asarray(order)] = np.arange(len(order))
+    return found.take(back)
+
+
+def _aggregate(query: Query, table: pa.Table, threads: int | None, options: Options) -> pa.Table:
     with Team(threads or os.cpu_count() or 1) as team:
         codes = codes_of([one_array(table.column(name)) for name in query.by], team)
-        times = ticks(one_array(table.column(query.time)), query.time, query.descending)
+        column = one_array(table.column(query.time))
+        times = ticks(column, query.time, query.descending, query.null_times)
         order = arranged(codes, times, team)
         inner, needed = by_code(query, table, codes, order)
         plan = plan_of(inner, needed.schema, options)
@@ -194,7 +216,8 @@ def around(query: Query, table: pa.Table) -> Around | None:
     sizes = (found.behind, found.ahead, found.rows_behind, found.rows_ahead)
     if query.every is not None or None in sizes:
         return None
-    times = ticks(one_array(table.column(query.time)), query.time, query.descending)
+    column = one_array(table.column(query.time))
+    times = ticks(column, query.time, query.descending, query.null_times)
     return Around(times, *sizes)  # type: ignore[arg-type]
 
 

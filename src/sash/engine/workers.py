@@ -22,6 +22,7 @@ from sash.engine.policies import ByPolicy
 from sash.engine.ranks import Ranks
 from sash.engine.row_ranks import RowRank
 from sash.engine.tape import Tape
+from sash.engine.window_functions import WindowFunction
 from sash.plan.plan import Plan, State
 
 
@@ -179,6 +180,7 @@ WORKERS: dict[str, Callable[[Plan, State], Worker]] = {
     "distinct": Distinct,
     "percentile": Percentile,
     "rank": RowRank,
+    "function": WindowFunction,
     "policy": ByPolicy,
 }
 """A worker for each kind of state."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Unpack
@@ -14,11 +13,11 @@ from sash.monoids.ends import First, Last
 from sash.monoids.monoid import Monoid
 from sash.monoids.sums import Count
 from sash.plan.arrow_expressions import types_of
+from sash.plan.checks import check_frame, check_time, check_types, check_unit, known
 from sash.plan.expressions import Call, Column, Expression, as_condition, columns_of, walk
-from sash.plan.types import number_type
 from sash.windows import Frame, as_frame, shaped
 from sash.windows.define import Shape
-from sash.windows.frames import Delta, Policy, Sliding, Until
+from sash.windows.frames import Calendar, Policy, Sliding, Until
 
 ResultType = Callable[[list[pa.DataType]], pa.DataType | None]
 """The type of an aggregation's answers, from its columns' types; None: as they come."""
@@ -66,6 +65,7 @@ class Aggregation(Expression):
     interpolation: str = "linear"  # of a percentile between two values
     needs_duration: bool | None = None
     place: int = 1  # of the n-th row, from the end where it is negative
+    function: Callable[..., Any] | None = None  # of all values of a window
     condition: str | None = None
     least: int | None = None
     step: int | None = None
@@ -230,6 +230,7 @@ class Query:
     descending: bool = False
     every: Sliding | None = None  # one answer a key and window of these, instead of one a row
     results: dict[str, Expression] = field(default_factory=dict)
+    ties: tuple[str, ...] = ()  # columns that order rows of equal time
     names: tuple[str, ...] | None = None
 
     @property
@@ -249,13 +250,20 @@ class Query:
 
     def columns(self) -> list[str]:
         """The input columns that are needed, each once."""
-        wanted, derived = [*self.by, self.time], self.derived
+        wanted, derived = [*self.by, self.time, *self.ties], self.derived
         for a in self.aggregations.values():
             for name in a.reads:
                 wanted += columns_of(derived[name]) if name in derived else [name]
         for result in self.results.values():
             wanted += [name for name in columns_of(result) if name not in self._answered]
         return list(dict.fromkeys(wanted))
+
+    @property
+    def null_times(self) -> bool:
+        """Whether rows without a time have a place: before all others, as in Spark."""
+        frames = (a.frame for a in self.aggregations.values())
+        by_clock = any(isinstance(frame, Sliding | Calendar) for frame in frames)
+        return self.every is None and not by_clock
 
     @property
     def _answered(self) -> set[str]:
@@ -332,68 +340,6 @@ class Query:
             kinds = {} if unknown else check_types(out, {out: result}, pa.schema(fields))
             found[out] = kinds.get(out)
         return {out: found[out] for out in self.outputs}
-
-
-def known(name: str, schema: pa.Schema) -> None:
-    """Raise KeyError, with the nearest names, if there is no such column."""
-    if name not in schema.names:
-        near = difflib.get_close_matches(name, schema.names, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise KeyError(f"no column {name!r}; there are {', '.join(schema.names)}{hint}")
-
-
-def check_types(
-    out: str, expressions: Mapping[str, Expression], schema: pa.Schema
-) -> dict[str, pa.DataType]:
-    """The types of expressions; errors begin with the output that they are for."""
-    try:
-        return types_of(expressions, schema)
-    except (TypeError, ValueError) as problem:
-        raise type(problem)(f"{out}: {problem}") from problem
-
-
-def check_time(name: str, kind: pa.DataType) -> None:
-    """Raise TypeError if a column can not be the time."""
-    number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    moment = pa.types.is_timestamp(kind) or pa.types.is_date(kind)
-    if not (number or moment) or pa.types.is_float16(kind):
-        raise TypeError(
-            f"the time column {name!r} is {kind}; it must be a timestamp, a date or a number: "
-            "cast it first"
-        )
-
-
-def check_frame(out: str, frame: Frame, time: str, schema: pa.Schema) -> None:
-    """Raise TypeError if a frame does not fit the time column or its own."""
-    check_unit(f"{out}: {frame}", frame.needs_duration, time, schema)
-    for name in frame.columns:
-        if isinstance(frame, Delta) and number_type(schema.field(name).type) is None:
-            raise TypeError(
-                f"{out}: delta takes a number or a time, but {name} is {schema.field(name).type}"
-            )
-        is_boolean = pa.types.is_boolean(schema.field(name).type)
-        if isinstance(frame, Until) and frame.predicate is None and not is_boolean:
-            raise TypeError(
-                f"{out}: until takes a boolean column, but {name} is {schema.field(name).type}"
-            )
-    if isinstance(frame, Policy) and frame.of is not None and not isinstance(frame.of, Monoid):
-        raise TypeError(f"{out}: the policy's `of` must be a monoid, not {frame.of!r}")
-
-
-def check_unit(what: str, needs_duration: bool | None, time: str, schema: pa.Schema) -> None:
-    """Raise TypeError if a duration meets a time column of numbers, or a number one of times."""
-    kind = schema.field(time).type
-    is_time = pa.types.is_temporal(kind)
-    if needs_duration is True and not is_time:
-        raise TypeError(
-            f"{what} is a duration, but the time column {time!r} is {kind}: "
-            "give a number in its unit, as in sash.range_between(-3600, 0)"
-        )
-    if needs_duration is False and is_time:
-        raise TypeError(
-            f"{what} is a plain number, but the time column {time!r} is {kind}: "
-            'give a duration, as in "1 hour"'
-        )
 
 
 def output_schema(query: Query, schema: pa.Schema) -> pa.Schema:

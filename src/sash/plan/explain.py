@@ -15,6 +15,8 @@ FROM_BOUNDS = {
     "known": "counted from the rows that are null, no state",
     "groups": "counted from the numbers of groups, no state",
     "nth": "the row at a place of the window, no state",
+    "function": "called with the window's values, O(window) per row; a monoid, as in "
+    "sf.apply(Monoid(name, identity, lift, combine), …), would take O(1)",
     "rank": "a tree of counts by value, O(log n) per row",
     "first": "the row at the start of the window, no state",
     "last": "the row at the end of the window, no state",
@@ -84,7 +86,7 @@ def explain(
 
 def head(query: Query, frames: int) -> str:
     """How much is asked, by which keys, in which order."""
-    many = f"{counted(len(query.aggregations), 'aggregation')} over {counted(frames, 'frame')}"
+    many = f"{counted(len(query.outputs), 'aggregation')} over {counted(frames, 'frame')}"
     keys = f"by {', '.join(query.by)}" if query.by else "over no key"
     return f"{many}, {keys}, in order of {order(query)}"
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from sash.kernel.layout import Layout
 from sash.monoids.extremes import ArgMax, ArgMin
+from sash.monoids.fingerprint import fingerprint
 from sash.monoids.monoid import Monoid
 from sash.plan.choose import Choice, Latency, Need, choose
 from sash.plan.definition import Aggregation, Query
@@ -29,12 +30,13 @@ from sash.windows.frames import Calendar, Frame, Groups, Policy, Rows
 
 Kind = Literal[
     "count", "known", "groups", "first", "last", "nth", "argument", "combine", "distinct",
-    "percentile", "rank", "policy",
+    "percentile", "rank", "function", "policy",
 ]  # fmt: skip
 """How a state is kept: `count`, `known` (rows that are not null), `groups` (of equal time),
 `first`, `last` and `nth` (rows by their place) follow from the bounds of a window; `argument`
 combines measures and looks the argument up by its row; `combine` is a monoid; `distinct`,
-`percentile` and `rank` keep a multiset; `policy` its own window."""
+`percentile` and `rank` keep a multiset; `function` is called with the window's values;
+`policy` has its own window."""
 
 
 class Options(NamedTuple):
@@ -203,6 +205,8 @@ def _apart(a: Aggregation, schema: pa.Schema) -> Any:
         return a.monoid.digest
     if a.how == "rank":
         return a.how
+    if a.function is not None:
+        return fingerprint(a.function)
     return (a.how, a.share, a.interpolation, a.place)
 
 

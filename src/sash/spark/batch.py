@@ -130,6 +130,10 @@ def _order(query: Query, job: Job) -> list[Column]:
     columns = [F.col(quoted(name)) for name in query.by]
     time = F.col(quoted(query.time))
     columns.append(time.desc() if query.descending else time.asc())
+    columns += [
+        F.col(quoted(name)).desc() if query.descending else F.col(quoted(name)).asc()
+        for name in query.ties
+    ]
     columns += [e.column.desc() if e.descending else e.column.asc() for e in job.ties]
     return columns
 

@@ -70,6 +70,7 @@ def as_spelled(query: Query, df: DataFrame) -> Query:
         query,
         by=tuple(found(name) for name in query.by),
         time=found(query.time),
+        ties=tuple(found(name) for name in query.ties),
         aggregations={out: aggregation(out, a) for out, a in query.aggregations.items()},
         results={out: result(e) for out, e in query.results.items()},
     )

@@ -1,0 +1,77 @@
+"""Checks of a definition: errors that name the column, what is wrong, and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from sash.monoids.monoid import Monoid
+from sash.plan.arrow_expressions import types_of
+from sash.plan.expressions import Expression
+from sash.plan.types import number_type
+from sash.windows import Frame
+from sash.windows.frames import Delta, Policy, Until
+
+
+def known(name: str, schema: pa.Schema) -> None:
+    """Raise KeyError, with the nearest names, if there is no such column."""
+    if name not in schema.names:
+        near = difflib.get_close_matches(name, schema.names, 1)
+        hint = f"; did you mean {near[0]!r}?" if near else ""
+        raise KeyError(f"no column {name!r}; there are {', '.join(schema.names)}{hint}")
+
+
+def check_types(
+    out: str, expressions: Mapping[str, Expression], schema: pa.Schema
+) -> dict[str, pa.DataType]:
+    """The types of expressions; errors begin with the output that they are for."""
+    try:
+        return types_of(expressions, schema)
+    except (TypeError, ValueError) as problem:
+        raise type(problem)(f"{out}: {problem}") from problem
+
+
+def check_time(name: str, kind: pa.DataType) -> None:
+    """Raise TypeError if a column can not be the time."""
+    number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    moment = pa.types.is_timestamp(kind) or pa.types.is_date(kind)
+    if not (number or moment) or pa.types.is_float16(kind):
+        raise TypeError(
+            f"the time column {name!r} is {kind}; it must be a timestamp, a date or a number: "
+            "cast it first"
+        )
+
+
+def check_frame(out: str, frame: Frame, time: str, schema: pa.Schema) -> None:
+    """Raise TypeError if a frame does not fit the time column or its own."""
+    check_unit(f"{out}: {frame}", frame.needs_duration, time, schema)
+    for name in frame.columns:
+        if isinstance(frame, Delta) and number_type(schema.field(name).type) is None:
+            raise TypeError(
+                f"{out}: delta takes a number or a time, but {name} is {schema.field(name).type}"
+            )
+        is_boolean = pa.types.is_boolean(schema.field(name).type)
+        if isinstance(frame, Until) and frame.predicate is None and not is_boolean:
+            raise TypeError(
+                f"{out}: until takes a boolean column, but {name} is {schema.field(name).type}"
+            )
+    if isinstance(frame, Policy) and frame.of is not None and not isinstance(frame.of, Monoid):
+        raise TypeError(f"{out}: the policy's `of` must be a monoid, not {frame.of!r}")
+
+
+def check_unit(what: str, needs_duration: bool | None, time: str, schema: pa.Schema) -> None:
+    """Raise TypeError if a duration meets a time column of numbers, or a number one of times."""
+    kind = schema.field(time).type
+    is_time = pa.types.is_temporal(kind)
+    if needs_duration is True and not is_time:
+        raise TypeError(
+            f"{what} is a duration, but the time column {time!r} is {kind}: "
+            "give a number in its unit, as in sash.range_between(-3600, 0)"
+        )
+    if needs_duration is False and is_time:
+        raise TypeError(
+            f"{what} is a plain number, but the time column {time!r} is {kind}: "
+            'give a duration, as in "1 hour"'
+        )
