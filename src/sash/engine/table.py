@@ -43,9 +43,7 @@ def aggregate(
 def _with_ties(query: Query, table: pa.Table, threads: int | None, options: Options) -> pa.Table:
     """Rows of equal time in the order of further columns; they come out as they came."""
     way, nulls = ("descending", "at_end") if query.descending else ("ascending", "at_start")
-    order = pc.sort_indices(
-        table, sort_keys=[(name, way) for name in query.ties], null_placement=nulls
-    )
+    order = pc.sort_indices(table, sort_keys=[(name, way, nulls) for name in query.ties])
     found = _aggregate(query, table.take(order), threads, options)
     if query.every is not None:
         return found

@@ -7,7 +7,7 @@ call. Nothing runs when the call is made: all that can be wrong with it is said 
 plans a job. Kernels are compiled once a machine, by the first task that needs them.
 
 Answers are those of Spark's own frames, with these exceptions. Integer sums that overflow are
-an error, with spark.sql.ansi.enabled on or off. A null time is an error. "24 hours" are 24
+an error, with spark.sql.ansi.enabled on or off. "24 hours" are 24
 hours, also where clocks change, while Spark adds an INTERVAL of a day or more by the calendar
 of the session's time zone. max_by and min_by take the first of equals, in order of time.
 """
