@@ -55,7 +55,7 @@ class At(NamedTuple):
     slide: Partial
     offset: Partial
     upto: Partial  # the end of the last one
-    fill: int  # whether windows without rows are given, from a key's first to its last
+    fill: int = 0  # whether windows without rows are given, from a key's first to its last
 
 
 FIRST, FURTHEST = -(1 << 62), (1 << 63) - 1

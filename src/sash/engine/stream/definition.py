@@ -87,6 +87,8 @@ class StreamDefinition:
             )
         if every is not None and every.fill:
             raise ValueError("every: fill=True does not run on a stream: a key's last is not known")
+        if self.plan.query.ties:
+            raise ValueError("time: several columns of order do not run on a stream; give one")
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -153,7 +155,8 @@ class StreamDefinition:
     def structure(self, state: State) -> Structure:
         """What keeps a state between batches."""
         frame = self.plan.frames[state.frame].frame
-        combines = state.kind in PARTIALS and state.pieces == 1 and frame.most is None
+        whole = state.pieces == 1 and frame.most is None and frame.peers
+        combines = state.kind in PARTIALS and whole
         if self.plan.query.every is not None:
             return "slices" if combines else "rows"
         if isinstance(frame, Session | Lifetime | Until) or _from_the_first(frame):
