@@ -246,46 +246,113 @@ class Forest:
         """The partials of bulks, of some keys or of all, a map per node, the oldest first."""
         found = []
         for node in self.nodes(first, stop):
-            whole = self._whole(node)
-            if wanted is not None:
-                places, of = places_of(whole.ids, wanted.ids)
-                prove(whole.checks[places], wanted.checks[of], whole.ids[places])
-                if len(places) < len(whole.ids):
-                    whole = whole.take(places)
-            if len(whole.ids):
-                self.pages.cost.partials_read += len(whole.ids)
-                self.pages.cost.bytes_read += len(whole.ids) * whole.width
-                found.append(whole)
+            for part in [self._whole(node)] if wanted is None else self._of_keys(node, wanted):
+                self.pages.cost.partials_read += len(part.ids)
+                self.pages.cost.bytes_read += len(part.ids) * part.width
+                found.append(part)
         return found
 
     # Late rows.
 
-    def insert(self, leaf: Node, table: pa.Table) -> None:
-        """Add late rows, sorted by key and time, to the bulk that has their times."""
-        rows = self.rows_of(table)
-        late = (*leaf.late, self.pages.add(table))
-        oldest = min(leaf.oldest, rows.times.min().item())
-        changed = replace(leaf, late=late, oldest=oldest)
-        self._set(changed)
-        wanted = KeyMap(*unique(rows.ids, rows.checks), None, [])
-        found = self._sorted(list(self.gather(changed, wanted, -np.inf, np.inf)))
-        self._patch(changed, self._map(found))
-        if len(late) > LATE_PAGES:
-            self._rewrite((leaf.level, leaf.index))
-        level, index = leaf.level, leaf.index
-        while (level + 1, index >> 1) in self.trunk.nodes:
-            level, index = level + 1, index >> 1
-            above = self.trunk.nodes[level, index]
-            self.trunk.nodes[level, index] = above = replace(
-                above, oldest=min(above.oldest, oldest)
-            )
-            below = [self.trunk.nodes[level - 1, 2 * index + k] for k in (0, 1)]
-            parts = [part for node in below for part in self.middle(node.first, node.stop, wanted)]
-            self._patch(above, self.merged(parts))
+    def insert(self, groups: Sequence[tuple[Node, pa.Table]]) -> None:
+        """Add late rows, sorted by key and time, to the bulks that have their times.
 
-    def _patch(self, node: Node, changed: KeyMap) -> None:
+        Bulk by bulk rows are written and read, level by level partials are combined, for all
+        bulks at once.
+        """
+        changed: dict[tuple[int, int], KeyMap] = {}
+        pieces: list[tuple[KeyMap, Rows]] = []
+        for leaf, table in groups:
+            rows = self.rows_of(table)
+            oldest = min(leaf.oldest, rows.times.min().item())
+            node = replace(leaf, late=(*leaf.late, self.pages.add(table)), oldest=oldest)
+            self._set(node)
+            keys = KeyMap(*unique(rows.ids, rows.checks), None, [])
+            changed[leaf.level, leaf.index] = keys
+            pieces += [(keys, found) for found in self.gather(node, keys, -np.inf, np.inf)]
+        numbers_of = {id(keys): number for number, keys in enumerate(changed.values())}
+        codes = [
+            (numbers_of[id(keys)] << 40) + np.searchsorted(keys.ids, rows.ids)
+            for keys, rows in pieces
+        ]
+        rows = joined([rows for _, rows in pieces])
+        items = [self.items(i, rows) for i in range(len(self.states))]
+        self._changed(changed, np.concatenate(codes), items, rows.times)
+        for place, keys in changed.items():
+            self._patch(place, keys)
+            if len(self.trunk.nodes[place].late) > LATE_PAGES:
+                self._rewrite(place)
+        self._climb(changed)
+
+    def _climb(self, changed: dict[tuple[int, int], KeyMap]) -> None:
+        """Change the nodes above nodes that have changed, one level after the other."""
+        level = min(level for level, _ in changed)
+        while any(at >= level for at, _ in changed):
+            above: dict[tuple[int, int], list[KeyMap]] = {}
+            for at, index in [place for place in changed if place[0] == level]:
+                if (at + 1, index >> 1) in self.trunk.nodes:
+                    above.setdefault((at + 1, index >> 1), []).append(changed[at, index])
+            wanted = {place: _union(keys) for place, keys in above.items()}
+            if wanted:
+                self._combine_children(wanted)
+                for place, keys in wanted.items():
+                    self._patch(place, keys)
+                changed = {**changed, **wanted}
+            level += 1
+
+    def _combine_children(self, wanted: dict[tuple[int, int], KeyMap]) -> None:
+        """The partials of some keys of nodes, from the two nodes below each."""
+        codes, parts = [], []
+        for number, ((level, index), keys) in enumerate(wanted.items()):
+            for child in (2 * index, 2 * index + 1):
+                node = self.trunk.nodes[level - 1, child]
+                for part in self._of_keys(node, keys):
+                    codes.append((number << 40) + np.searchsorted(keys.ids, part.ids))
+                    parts.append(part)
+            oldest = min(self.trunk.nodes[level - 1, 2 * index + k].oldest for k in (0, 1))
+            self.trunk.nodes[level, index] = replace(self.trunk.nodes[level, index], oldest=oldest)
+        both = KeyMap.concat(parts)
+        self._changed(wanted, np.concatenate(codes), both.items)
+
+    def _changed(
+        self,
+        wanted: dict[tuple[int, int], KeyMap],
+        codes: np.ndarray,
+        items: list[Items],
+        times: np.ndarray | None = None,
+    ) -> None:
+        """Fold the items of nodes and keys, which have codes, and give each node its part."""
+        order = np.argsort(codes, kind="stable") if times is None else np.lexsort([times, codes])
+        begins = np.append(starts(codes[order]), len(order))
+        folded = [s.fold(each, begins, order) for s, each in zip(self.states, items, strict=True)]
+        self.pages.cost.combined += len(order) * len(self.states)
+        start = 0
+        for keys in wanted.values():
+            places = np.arange(start, start + len(keys.ids))
+            keys.items = [each.take(places) for each in folded]
+            start += len(keys.ids)
+
+    def _of_keys(self, node: Node, wanted: KeyMap) -> list[KeyMap]:
+        """The partials of some keys of a node: those that late rows changed, and the others."""
+        assert node.map is not None
+        found = []
+        ids = wanted.ids
+        for page in (node.patch, node.map):
+            if page is None:
+                continue
+            whole = self._read(page)
+            places, of = places_of(whole.ids, ids)
+            if len(places):
+                proofs = wanted.checks[np.searchsorted(wanted.ids, ids[of])]
+                prove(whole.checks[places], proofs, whole.ids[places])
+                found.append(whole if len(places) == len(whole.ids) else whole.take(places))
+                if page is node.patch:
+                    ids = np.delete(ids, of)
+        return found
+
+    def _patch(self, place: tuple[int, int], changed: KeyMap) -> None:
         """Let some keys of a node have other partials."""
-        node = self.trunk.nodes[node.level, node.index]
+        node = self.trunk.nodes[place]
         if node.patch is not None:
             changed = overlaid(self._read(node.patch), changed)
         assert node.map is not None
@@ -384,6 +451,14 @@ class Forest:
 
 
 _first, _oldest, _youngest = attrgetter("first"), attrgetter("oldest"), attrgetter("youngest")
+
+
+def _union(maps: Sequence[KeyMap]) -> KeyMap:
+    """The keys of some maps, each once."""
+    ids = np.concatenate([each.ids for each in maps])
+    checks = np.concatenate([each.checks for each in maps])
+    order = np.argsort(ids, kind="stable")
+    return KeyMap(*unique(ids[order], checks[order]), None, [])
 
 
 def prefix(state: int) -> str:

@@ -392,7 +392,7 @@ class Shard:
         number = self.manifest.arrived
         self.manifest.arrived += rows.num_rows
         rows = rows.append_column(NUMBER, pa.array(np.arange(number, number + rows.num_rows)))
-        groups = [self._inserted(leaf, part) for leaf, part in self._placed(rows)]
+        groups = self._inserted(list(self._placed(rows)))
         due = pa.concat_tables([group.rows.table for group in groups]).combine_chunks()
         self.pages.cost.keys = len(np.unique(numbers(one_array(due.column(KEY)))))
         columns: dict[str, Any] = self._by_time(groups)
@@ -415,15 +415,22 @@ class Shard:
             for chosen in cut(self._times(here), BULK):
                 yield None, here if chosen is None else here.filter(pa.array(chosen))
 
-    def _inserted(self, leaf: Node | None, rows: pa.Table) -> Due:
-        order = by_key_and_time(numbers(one_array(rows.column(KEY))), self._times(rows))
-        rows = rows if order is None else rows.take(pa.array(order))
-        table = rows.select([KEY, CHECK, NUMBER, *self.definition.needed])
-        if leaf is None:
-            self.forest.append(table)
-        else:
-            self.forest.insert(self.manifest.bulks.nodes[leaf.level, leaf.index], table)
-        return Due.of(self.forest.rows_of(table))
+    def _inserted(self, placed: list[tuple[Node | None, pa.Table]]) -> list[Due]:
+        """Late rows into the bulks that have their times, the others as new bulks."""
+        groups, late = [], []
+        for leaf, rows in placed:
+            order = by_key_and_time(numbers(one_array(rows.column(KEY))), self._times(rows))
+            rows = rows if order is None else rows.take(pa.array(order))
+            table = rows.select([KEY, CHECK, NUMBER, *self.definition.needed])
+            groups.append(Due.of(self.forest.rows_of(table)))
+            if leaf is not None:
+                late.append((leaf, table))
+        if late:
+            self.forest.insert(late)
+        for (leaf, _), due in zip(placed, groups, strict=True):
+            if leaf is None:
+                self.forest.append(due.rows.table)
+        return groups
 
     def _unsettled(self, groups: list[Due]) -> dict[str, Any]:
         """Answers from keys' tails at the watermark and all their rows since."""
