@@ -128,6 +128,24 @@ def test_codes_are_one_for_each_key(name: str, nulls: bool, threads: Team) -> No
     assert len(set(both.values.tolist())) == len(set(zip(column.to_pylist(), both.values.tolist())))
 
 
+@pytest.mark.parametrize("n", [0, 1])
+def test_few_rows_with_keys_of_any_type(n: int, threads: Team) -> None:
+    for column in (pa.array(["a"] * n, pa.string()), pa.array([7] * n, pa.int64())):
+        codes = order.codes_of([column, column], threads)
+        assert codes is not None
+        assert len(codes.values) == n
+        table = pa.table({"k": column, "t": pa.array([3] * n, pa.int64())})
+        found = sash.windowed(table, "k", time="t").agg(n=sf.count().over(sash.rows(2)))
+        assert found.column("n").to_pylist() == [1] * n
+
+
+def test_places_of_more_rows_than_32_bits_can_number(threads: Team, monkeypatch: Any) -> None:
+    monkeypatch.setattr(arrangement, "NARROW", 0)
+    test_rows_come_in_order_and_back(1500, 3, "some", threads)
+    test_rows_come_in_order_and_back(1500, None, "floats", threads)
+    test_columns_of_every_type("float32", [5, 1, 4, 4, 0], threads)
+
+
 def test_answers_of_every_type_come_back(threads: Team) -> None:
     rng = np.random.default_rng(4)
     n = 3000

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from sash.engine import partition as loops
-from sash.engine.fixed import is_fixed, rebuilt
+from sash.engine.fixed import is_fixed, rebuilt, room
 from sash.engine.team import Team
 
 INT64 = np.dtype(np.int64)
@@ -85,7 +85,7 @@ class Arrangement:
         return self._move(np.arange(len(self._places), dtype=self._places.dtype), scatters=True)
 
     def _move(self, cells: np.ndarray, scatters: bool) -> np.ndarray:
-        to = np.empty_like(cells)
+        to = room(len(cells), cells.dtype)
         driver = loops.scatter if scatters else loops.gather
         store = loops.Cells if self._places.dtype == np.int32 else loops.WideCells
         run = loops.kernel(driver, store, cells.dtype)
@@ -129,7 +129,7 @@ def in_order(codes: Codes | None, times: np.ndarray, team: Team) -> tuple[bool, 
 def ranks_of(codes: Codes, team: Team) -> Placed:
     """Where each row goes to be with the others of its code, in the order they have."""
     n = len(codes.values)
-    ranks = np.empty(n, place_type(n))
+    ranks = room(n, place_type(n))
     store = loops.Rows if n < NARROW else loops.WideRows
 
     def count(counts: np.ndarray, begin: int, end: int) -> None:
@@ -172,7 +172,7 @@ def sorted_rows(codes: Codes | None, times: np.ndarray, team: Team) -> Placed:
     zero, bits = extent(values, team)
     more = max(bits - 63, min(bits, (n // (RUN * size)).bit_length()), 0)
     shape = (codes is not None, more, bits - more, zero)  # of a fine code
-    pairs = np.empty(2 * n, np.int64)
+    pairs = room(2 * n, np.int64)
     keys = values if codes is None else codes.values
 
     def memory(*arrays: np.ndarray) -> tuple[int, ...]:
@@ -190,7 +190,7 @@ def sorted_rows(codes: Codes | None, times: np.ndarray, team: Team) -> Placed:
     begins = np.append(starts[0], n)
     team.map(place, range(len(parts)))
     sort_each(pairs, begins, bits - more, team)
-    rows, in_order = np.empty(n, place_type(n)), np.empty(n, np.int64)
+    rows, in_order = room(n, place_type(n)), room(n, np.int64)
     unpair = loops.kernel(loops.unpair, loops.Sorted if n < NARROW else loops.WideSorted, INT64)
     team.over(n, lambda a, b: unpair(memory_of(pairs, rows, in_order), a, b, zero))
     return Placed(rows, begins[: -1 : 1 << more], in_order if values is times else None)

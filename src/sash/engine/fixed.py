@@ -10,6 +10,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 
+def room(n: int, dtype: np.dtype | type) -> np.ndarray:
+    """An array to be written, from Arrow's memory: it keeps what is freed for the next one,
+    and pages that the system has to clear first cost about as much as the work on them."""
+    size = n * np.dtype(dtype).itemsize
+    return np.frombuffer(pa.allocate_buffer(size), dtype) if size else np.empty(0, dtype)
+
+
 def is_fixed(kind: pa.DataType) -> bool:
     """Whether a column's values are cells of 1, 2, 4 or 8 bytes."""
     simple = pa.types.is_primitive(kind) and not pa.types.is_boolean(kind)
@@ -57,7 +64,7 @@ class Filling:
         with self._lock:
             if self._kind is None:
                 self._kind = piece.type
-                self._cells = np.empty(self._n, cells_of(piece).dtype)
+                self._cells = room(self._n, cells_of(piece).dtype)
             if piece.null_count and not len(self._known):
                 self._known = np.ones(self._n, np.uint8)
         self._cells[rows] = cells_of(piece)

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from sash.engine.arrangement import Codes, arranged
 from sash.engine.columns import numbers, one_array
+from sash.engine.fixed import room
 from sash.engine.team import Team
 from sash.plan.definition import Query
 from sash.plan.types import number_type
@@ -116,7 +117,7 @@ def integer_codes(values: np.ndarray, team: Team) -> Codes:
         return hashed(pa.array(values), team)
     if values.dtype == np.int64 and least >= 0 and least + span < max(DIRECT, 2 * n):
         return Codes(np.ascontiguousarray(values), least + span + 1)
-    codes, zero = np.empty(n, np.int64), values.dtype.type(least)
+    codes, zero = room(n, np.int64), values.dtype.type(least)
 
     def less(a: int, b: int) -> None:
         np.subtract(values[a:b], zero, codes[a:b], dtype=np.int64, casting="unsafe")
@@ -131,7 +132,7 @@ def hashed(column: pa.Array, team: Team) -> Codes:
     parts = team.over(n, lambda a, b: column.slice(a, b - a).dictionary_encode())
     whole = pa.chunked_array(parts).unify_dictionaries() if len(parts) > 1 else parts
     chunks = whole.chunks if isinstance(whole, pa.ChunkedArray) else whole
-    codes, count = np.empty(n, np.int64), len(chunks[0].dictionary) if n else 0
+    codes, count = room(n, np.int64), len(chunks[0].dictionary) if n else 0
 
     def fill(k: int) -> None:
         first = sum(len(chunk) for chunk in chunks[:k])
