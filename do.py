@@ -3,11 +3,12 @@
 Needs Python 3.11 or newer and nothing else. Everything goes into `.venv` beside
 this file; downloads are kept in the user's pip cache.
 
-    setup   create .venv, install requirements.lock and Sash itself
+    setup   create .venv, install requirements.lock and Sash itself, compile its own kernels
     run     set up, then run the demo: flights in a batch and as a stream, with a report
     test    set up, then run the tests; `python3 do.py test -m slow` for the long ones
     lint    set up, then check style, types and import layers
     docs    set up, then build the documentation into docs/_build/html
+    warm    set up, then compile Sash's own kernels again, after a change of its sources
     lock    set up, then rewrite requirements.lock from pyproject.toml
 
 Extra arguments are passed on. This file uses only the standard library, and only
@@ -50,6 +51,7 @@ COMMANDS = {
     "test": ["pytest -n auto --dist worksteal"],
     "lint": ["ruff check", "ruff format --check", "mypy", "lint-imports"],
     "docs": ["sphinx-build -W --keep-going -q -b html docs docs/_build/html"],
+    "warm": ["sash warm --shipped"],
     "lock": [
         "uv pip compile pyproject.toml --output-file=requirements.lock --all-extras --universal "
         "--python-version=3.11 --generate-hashes --no-emit-index-url --no-header --quiet"
@@ -128,6 +130,7 @@ def setup() -> None:
     stage("install pip and setuptools", pip, "--progress-bar=off", *locked, VENV / "tools.lock")
     stage("install the locked packages", pip, "--progress-bar=raw", *locked, LOCK)
     stage("install Sash", pip, "--no-index", "--no-deps", "--editable", ROOT)
+    stage("compile Sash's own kernels", warm)
     STAMP.write_text(wanted())
     print(f"do.py: ready after {time.monotonic() - start:.0f} s", flush=True)
 
@@ -197,6 +200,14 @@ def pip(*arguments: object) -> None:
     shutil.rmtree(scratch, ignore_errors=True)
     if process.returncode:
         raise explain(LOG.read_text())
+
+
+def warm() -> None:
+    """Compile ahead what built-in aggregations need; without it the first calls compile."""
+    command = [PYTHON.parent / "sash", "warm", "--shipped"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    if done.returncode:
+        print(f"do.py: kernels will be compiled when they are first used: {done.stderr.strip()}")
 
 
 def explain(output: str) -> Missing:

@@ -90,6 +90,12 @@ def parser() -> argparse.ArgumentParser:
         "--docs", type=Path, metavar="PAGE.rst", help="also write the documentation's page"
     )
     one.set_defaults(command=_bench)
+
+    one = commands.add_parser("warm", help="compile ahead what built-in aggregations need")
+    one.add_argument(
+        "--shipped", action="store_true", help="into the package, for any usual processor"
+    )
+    one.set_defaults(command=_warm)
     return top
 
 
@@ -185,3 +191,11 @@ def _bench(options: argparse.Namespace) -> Any:
         if name not in SUITES:
             raise EndError(f"bench: no benchmark {name!r}; {known(SUITES, name)}", WRONG_INPUT)
     return bench(options.out, options.only or list(SUITES), options)
+
+
+def _warm(options: argparse.Namespace) -> None:
+    from sash.cli.warm import warm
+    from sash.kernel import cache
+
+    count = warm(options.shipped)
+    print(f"{count} kernels in {cache.SHIPPED if options.shipped else cache.cache_dir()}")

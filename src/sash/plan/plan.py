@@ -248,7 +248,9 @@ def _distinct(asked: Sequence[Aggregation]) -> tuple[tuple[Aggregation, ...], li
             found[key] = len(first)
             first.append(a)
         members.append(found[key])
-    return tuple(first), members
+    # In one order, whatever they were asked in, so that one kernel serves.
+    order = sorted(range(len(first)), key=lambda i: first[i].name)
+    return tuple(first[i] for i in order), [order.index(member) for member in members]
 
 
 def typed_monoid(a: Aggregation, schema: pa.Schema) -> Monoid | None:
