@@ -18,22 +18,22 @@ TITLES = {
     "plan-ranges": "All ranges at once",
     "tables_compare_regular": "Tables in process, rows at regular times",
     "tables_compare_random": "Tables in process, rows at random times",
-    "tables_flat_regular": "What a row costs, by the size of the window",
+    "tables_flat_regular": "Time per row, by the size of the window",
     "spark_batch_one": "Spark: one window",
     "spark_batch_many": "Spark: four windows, five aggregations",
     "spark_batch_uncovered": "Spark: what its segment tree leaves out",
     "spark_batch_shuffle": "Spark: against the shuffle alone",
     "streaming_rows": "Streams: against rows passed through",
-    "streaming_state": "Streams: what a commit costs, by the size of the state",
-    "tables_own_regular": "Tables in process: a monoid of one's own",
+    "streaming_state": "Streams: cost of a commit, by the size of the state",
+    "tables_own_regular": "Tables in process: a user's own monoid",
 }
 NOTES = {
     "swag_static": "Million rows per second; each row is evicted, inserted and queried once.",
-    "swag_latency": "Nanoseconds of a single step; the share of steps that took no longer.",
+    "swag_latency": "Nanoseconds per step, by the share of steps that took no longer.",
     "tables_compare_regular": "Million rows per second, all with the same number of threads.",
     "tables_compare_random": "Million rows per second, all with the same number of threads.",
-    "spark_batch_one": "Seconds, best of several runs taken in turns; shorter is better.",
-    "spark_batch_many": "Seconds, best of several runs taken in turns; shorter is better.",
+    "spark_batch_one": "Seconds, the best of several interleaved runs; less is better.",
+    "spark_batch_many": "Seconds, the best of several interleaved runs; less is better.",
 }
 
 
@@ -46,7 +46,7 @@ def page(found: dict[str, Any]) -> Page:
                 NOTES.get(name, ""))
         for name, result in ordered(found)
     ]  # fmt: skip
-    lead = "Figures of one machine, best of several runs taken in turns: compare within a chart."
+    lead = "Figures of one machine, the best of several interleaved runs: compare within a chart."
     return Page("Sash: benchmarks", lead, tiles, sections)
 
 
@@ -156,8 +156,8 @@ def rst(found: dict[str, Any]) -> str:
         ".. Made by `sash bench --docs docs/performance.rst`: edit sash.cli.bench_report.\n",
         "Performance\n===========\n",
         f"Measured on {m['date']} on {m['cores']} cores of an {m['processor']}, Python "
-        f"{m['Python']}, by the benchmarks that ``sash bench`` runs. Figures scatter by a "
-        "fifth where other work goes on: compare within a chart, and run it on your machine.\n",
+        f"{m['Python']}, by the benchmarks that ``sash bench`` runs. Figures vary by a fifth "
+        "if the machine does other work: compare within a chart, and run it on your machine.\n",
     ]
     for name, result in ordered(found):
         title = title_of(name)

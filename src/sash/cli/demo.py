@@ -77,7 +77,7 @@ master = "local[2]"
 """
 
 MONOID = '''\
-"""The longest run of late departures: a monoid of one's own, in which order matters."""
+"""The longest run of late departures: a user's own monoid, in which order matters."""
 
 from sash import Monoid
 
@@ -238,7 +238,7 @@ def tell(found: Findings, out: Path, report: Path, seconds: float) -> int:
     given, bad = found.stream.rows, sum(found.stream_wrong.values())
     print(
         f"compared stream with batch: {bad} of {given * len(found.stream_wrong):,} answers "
-        f"differ; {given:,} rows given out, {rows - given:,} wait for the watermark"
+        f"differ; {given:,} rows answered, {rows - given:,} wait for the watermark"
     )
     print(f"answers: {out / 'features'} (Parquet), pipeline file: {out / 'flights.toml'}")
     print(f"report: {report}")

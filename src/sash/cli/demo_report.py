@@ -37,9 +37,9 @@ def page(found: Findings, pipeline: Pipeline) -> Page:
         agreement(found, pipeline),
     ]
     lead = (
-        f"{len(found.answers):,} flights out of New York in 2013, by airport and airline: the "
-        f"scheduled departure is a row's time, the actual one when it was known. "
-        f"{len(pipeline.aggregations)} rolling features of each row, on Spark."
+        f"{len(found.answers):,} flights from New York in 2013, by airport and airline. The "
+        f"scheduled departure is a row's time, the actual one is when the row arrives. "
+        f"{len(pipeline.aggregations)} rolling features per row, on Spark."
     )
     now = datetime.now(UTC)
     foot = (
@@ -62,7 +62,7 @@ def tiles(found: Findings) -> list[Tile]:
             f"{len(found.native_wrong)} of the answers",
         ),
         Tile("answers that differ", f"{wrong}", "from Spark's own frames"),
-        Tile("stream", seconds(found.stream.seconds), f"{given:,} rows given out"),
+        Tile("stream", seconds(found.stream.seconds), f"{given:,} rows answered"),
         Tile("stream ≠ batch", f"{differ}", f"{rows - given:,} rows wait for the watermark"),
     ]
 
@@ -119,7 +119,7 @@ def own(found: Findings) -> Section:
         f"More than a mean: {named(key)}",
         [
             Figure("Longest run of late departures", streak,
-                   "A monoid of one's own, ten lines of Python; over 1 day."),
+                   "A user's own monoid, ten lines of Python; over 1 day."),
             Figure("Delay that one flight in ten exceeds", p90, "A quantile sketch; over 1 day."),
             Figure("Different aircraft", planes, "A distinct count; over 7 days."),
             Figure("Mean delay of the last 50 flights", fifty, "A window by rows, not by time."),
@@ -142,8 +142,8 @@ def lateness(found: Findings) -> Section:
         "after it. The bar at the right holds all that were later still."
     )
     note2 = (
-        f"{out_of_order:.0%} of the rows are older than one that came before: this is what a "
-        "stream has to wait for. The watermark is 24 hours, so none is too late."
+        f"{out_of_order:.0%} of the rows are older than one that came before: a "
+        "stream has to wait for them. The watermark is 24 hours, so none is too late."
     )
     log = np.array([1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000])
     counts2, _ = np.histogram(np.maximum(behind[behind > 0], 1), log)
@@ -174,7 +174,7 @@ def sizes(found: Findings) -> Section:
     return Section(
         "How large the windows are",
         figures,
-        "Flights in a window, over all rows: what an answer costs does not depend on it.",
+        "Flights in a window, over all rows: the cost of an answer does not depend on it.",
         columns=3,
     )
 

@@ -184,7 +184,7 @@ def _interrupted(pipeline: Pipeline) -> EndError:
     if pipeline.sink.replace:
         again += ' once if_exists = "replace" is taken out of the file'
     return EndError(
-        f"interrupted; what was given out is whole, and the same command {again}", INTERRUPTED
+        f"interrupted; the output is complete so far, and the same command {again}", INTERRUPTED
     )
 
 

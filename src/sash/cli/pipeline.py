@@ -75,7 +75,7 @@ class Sink:
 
 @dataclass(frozen=True)
 class Stream:
-    """How a stream runs: when rows are given out, what becomes of late ones, and how often."""
+    """How a stream runs: when rows are answered, how late ones are treated, and how often."""
 
     emit: str
     late: str

@@ -37,7 +37,7 @@ def write(pipeline: Pipeline, outcome: Outcome, place: Path) -> Path:
     tiles = [
         Tile("rows", f"{outcome.rows:,}"),
         Tile("time", seconds(outcome.seconds), f"{rate:,.0f} rows per second"),
-        Tile("answers", str(len(pipeline.aggregations)), "of each row"),
+        Tile("answers", str(len(pipeline.aggregations)), "per row"),
     ]
     sections = [rolling(pipeline, answers)]
     if outcome.batches:
@@ -127,13 +127,13 @@ def micro_batches(outcome: Outcome) -> list[Figure]:
     took = [b["durationMs"].get("triggerExecution", 0) / 1000 for b in ran]
     rate = [b["numInputRows"] / t if t else 0.0 for b, t in zip(ran, took)]
     return [
-        Figure("Rows a second, each batch of the stream",
+        Figure("Rows per second, each batch of the stream",
                lines([Series("rows per second", numbers, rate)], zero=True, x_label="batch",
                      y_label="rows per second", height=150)),
         Figure("Seconds, each batch of the stream",
                lines([Series("seconds", numbers, took)], zero=True, x_label="batch",
                      y_label="seconds", height=150),
-               "From the begin of a batch until its answers are committed."),
+               "From the start of a batch until its answers are committed."),
     ]  # fmt: skip
 
 
@@ -153,5 +153,5 @@ def plan_section(pipeline: Pipeline, plan: Explanation) -> Section:
         parts.append(Figure("How far windows reach back", chart, "On a logarithmic clock."))
     parts.append(plan_table(plan.json()))
     parts.append(Text("The plan as text", str(plan)))
-    lead = "The bounds of a window are found once for all answers over it; each answer is kept "
+    lead = "The bounds of a window are found once for all answers over it; each state is kept "
     return Section("The plan", parts, lead + "by the algorithm that is cheapest for it.")

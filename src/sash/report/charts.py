@@ -14,7 +14,7 @@ from html import escape
 from sash.report.scale import Kind, Scale, fitted, moment, short
 
 WIDE, NARROW = 720, 350
-COLOURS = 6  # as many as page.css has; a series more gets the last one
+COLOURS = 6  # as many as page.css has; any further series gets the last one
 GAP = 14  # between the plot and its labels
 Draw = Callable[[int], str]
 Text = Callable[[float], str]
@@ -223,7 +223,7 @@ def bars(
     x: Kind = "linear",
     colours: Mapping[str, int] | None = None,
 ) -> str:
-    """A bar a name, the longest at full width, each with its value beside it.
+    """One bar per name, the longest at full width, each with its value beside it.
 
     >>> "2.5 s" in bars({"sash": 2.5, "native": 10.0}, text=lambda v: f"{v} s")
     True

@@ -3,12 +3,12 @@
     df → (split) → shuffle by key → sort by key, time → mapInArrow(sash.engine) → df
 
 One shuffle, and each column crosses to Python and back once: select what you need before the
-call. Nothing runs when the call is made: all that can be wrong with it is said before Spark
-plans a job. Kernels are compiled once a machine, by the first task that needs them.
+call. Nothing runs when the call is made, and mistakes in it are reported before Spark plans a
+job. Kernels are compiled once per machine, by the first task that needs them.
 
 Answers are those of Spark's own frames, with these exceptions. Integer sums that overflow are
-an error, with spark.sql.ansi.enabled on or off. "24 hours" are 24
-hours, also where clocks change, while Spark adds an INTERVAL of a day or more by the calendar
+an error, with spark.sql.ansi.enabled on or off. "24 hours" is 24 hours, even when clocks
+change, while Spark adds an INTERVAL of a day or more by the calendar
 of the session's time zone. max_by and min_by take the first of equals, in order of time.
 """
 

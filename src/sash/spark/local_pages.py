@@ -1,8 +1,8 @@
 """Pages near the worker: Spark's state store is slow to read, a local file is not.
 
 A page never changes and each gets a new name, so a file of that name is that
-page, whichever worker of the machine wrote it and whatever became of its batch. Without
-the files all is as right: pages are then read from the state store.
+page, whichever worker of the machine wrote it and whatever became of its batch. Answers
+do not depend on the files: without them, pages are read from the state store.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from typing import Any
 import pyarrow as pa
 
 LIMIT = 4 << 30
-"""Bytes of files that are kept on a machine, the least recently used ones go."""
+"""Bytes of files that are kept on a machine; the least recently used ones are deleted."""
 
 OLD = 24 * 3600
-"""Seconds after which a file that no one has read goes: its stream is gone."""
+"""Seconds after which a file that no one has read is deleted: its stream has ended."""
 
 OFTEN = 300
 """Seconds between two times that a machine's files are looked through."""

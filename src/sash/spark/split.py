@@ -1,8 +1,8 @@
 """Split: windows over no key, or over a key that dominates, cut at times.
 
 A partition is then a range of time, and has besides its own rows those of the ranges
-beside it that its windows reach: they are combined with, but not given back. Which
-ranges, is found on a sample of the rows, as the job runs. Answers do not depend on it.
+beside it that its windows reach: they are combined, but not returned. The ranges are
+chosen on a sample of the rows, as the job runs. Answers do not depend on them.
 
 A range is at least WIDE times as long as the windows reach, so a row is in two ranges
 at most, and the rows that are in two are at most one in WIDE.

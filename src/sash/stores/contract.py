@@ -92,7 +92,7 @@ class Store(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of files and connections. Twice is as good as once."""
+        """Release files and connections. A second call does nothing."""
 
     @abstractmethod
     def _get_many(self, keys: list[bytes]) -> list[bytes | None]: ...

@@ -2,7 +2,7 @@
 
 Cost    get and put O(log n) pages of 4 KiB, from the page cache or the disk; a commit
         copies the pages it changes, and with sync=True waits for the disk once or twice.
-Space   the records and up to the half again; pages freed by deletes are used again, the
+Space   up to 1.5 times the records; pages freed by deletes are used again, the
         file never shrinks. No copy of it in this process: its pages are the page cache's.
 Lasts   committed: survives this process. flush, or sync=True: survives the machine.
 

@@ -1,7 +1,7 @@
 """Records in this process's memory: for tests, and for windows that need not last.
 
-Cost    get O(1); put O(1), a new key O(n) moves of a pointer; delete O(log n) a range
-        and O(1) a record, and O(n) moves of a pointer.   Space the records.
+Cost    get O(1); put O(1), a new key O(n) moves of a pointer; delete O(log n) per range
+        and O(1) per record, and O(n) moves of a pointer.   Space the records.
 """
 
 from __future__ import annotations

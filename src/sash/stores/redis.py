@@ -1,7 +1,7 @@
 """Records in a Redis server, for workers that share them.
 
-Cost    one trip a call; get O(1) a record, put and delete O(log n) a record.
-Space   in the server: the records, and each key once more.
+Cost    one trip per call; get O(1) per record, put and delete O(log n) per record.
+Space   in the server: the records, and a second copy of each key.
 Lasts   committed: as the server is set up. With appendonly and appendfsync always it
         survives the server; with everysec, the server's crash may lose the last seconds.
         Without appendonly a restart loses the store; that is noticed, not read as empty.
