@@ -187,6 +187,13 @@ def test_another_process_made_it_larger(tmp_path):
         ]
 
 
+def test_a_key_put_twice_in_a_commit_is_no_damage(tmp_path):
+    with stores.open(f"lmdb:{tmp_path}/a") as store:
+        store.put_many([(b"k", bytes(8000)), (b"k", b"short")])
+    with stores.open(f"lmdb:{tmp_path}/a") as store:
+        assert store.get_many([b"k"]) == [b"short"]
+
+
 def test_deleted_ranges_make_room(tmp_path):
     """A window that slides a hundred times its size through the file keeps it small."""
     with stores.open(f"lmdb:{tmp_path}/s", map_size=1 << 16, sync=False) as store:

@@ -145,8 +145,12 @@ class LMDB(Store):
         expect: dict[bytes, bytes | None],
     ) -> None:
         self._check_there()
+        # A key's last value only: LMDB leaves a shorter second one in the pages of the first,
+        # which its own check of the file then takes for damage.
+        puts = list(dict(puts).items())
         with self._writing:
-            self._settled = self._env.info()["map_size"]
+            with self._entered():  # which refuses a store that is closed
+                self._settled = self._env.info()["map_size"]
             try:
                 while not self._try(puts, deletes, expect):
                     self._grow(bool(deletes))
