@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from html import escape
 from typing import Any
 
@@ -11,13 +10,13 @@ import pyarrow as pa
 
 from sash import functions as sf
 from sash.engine.table import aggregate
-from sash.plan.definition import Aggregation, Query
+from sash.plan.definition import Query
 from sash.plan.explain import Explanation, explain
 from sash.plan.expressions import Expression
 from sash.plan.lower import lowered
+from sash.plan.periodic import Every
 from sash.plan.plan import Options, plan_of
-from sash.windows import Calendar, Frame, Range, Sliding, sliding, sliding_calendar
-from sash.windows.frames import length
+from sash.windows import Closed
 
 
 class Windowed:
@@ -29,29 +28,44 @@ class Windowed:
         by: Sequence[str],
         time: str | Sequence[str],
         options: dict[str, Any],
-        slide: Any = None,
+        every: Every | None = None,
         descending: bool = False,
-        fill: bool = False,
     ) -> None:
         self._data, self._by = data, tuple(by)
         self._time, *ties = (time,) if isinstance(time, str) else time
         self._ties = tuple(ties)
-        self._options, self._slide, self._descending = options, slide, descending
-        self._fill = fill
+        self._options, self._every, self._descending = options, every, descending
 
-    def every(self, slide: Any, fill: bool = False) -> Windowed:
-        """One row a key and window, the windows a `slide` apart, as Spark's window() gives.
+    def every(
+        self, slide: Any = None, *, offset: Any = 0, closed: Closed = "left", fill: bool = False
+    ) -> Windowed:
+        """One row per key and window, the windows a `slide` apart, as Spark's window() gives.
 
-        Windows are [window_start, window_end) of the size that `.over(...)` gives, edges
-        at whole slides since 1970; a key has those that have rows of it. With `fill` it has
-        windows without rows too, from its first to its last. A slide of `sash.calendar(…)`
-        gives windows of the calendar: days, months, … in a time zone.
+        Windows have the size that `.over(...)` gives, edges at offset + whole slides since 1970;
+        a key has those that have rows of it. With `fill` it has windows without rows too, from
+        its first to its last. `closed`: which ends are included, [window_start, window_end) by
+        default. A slide of `sash.calendar(…)` gives windows of the calendar: days, months, …
+        in a time zone.
+
+        A frame `sash.sliding(size, slide)` has a slide of its own. Where a call has windows of
+        several sizes or slides, the column `window` names those of a row, and columns of others
+        are null in it.
+
+        With `.every(sash.rows(10))` there is a window of the last n rows, `.over(sash.rows(n))`,
+        after every 10 rows of a key; window_start and window_end are the times of its first
+        and its last row.
+
+        >>> import pyarrow as pa, sash
+        >>> from sash import functions as sf
+        >>> table = pa.table({"t": [0, 1, 2, 3], "x": [5, 3, 4, 1]})
+        >>> hi = sf.max("x").over(sash.rows(3))
+        >>> sash.windowed(table, time="t").every(sash.rows(2)).agg(hi=hi).to_pylist()[1]
+        {'window_start': 1, 'window_end': 3, 'hi': 4}
         """
         if self._descending:
             raise ValueError("every: windows by the clock have no descending order")
-        return Windowed(
-            self._data, self._by, (self._time, *self._ties), self._options, slide, fill=fill
-        )
+        every, time = Every(slide, offset, closed, fill), (self._time, *self._ties)
+        return Windowed(self._data, self._by, time, self._options, every)
 
     def agg(self, **aggregations: Expression) -> Any:
         """The table with one column more for each aggregation, of the same kind as it came.
@@ -101,15 +115,20 @@ class Windowed:
         if not aggregations:
             raise TypeError('agg needs at least one aggregation: n=sf.count().over("1 hour"), say')
         found = lowered(aggregations)
-        every = None
-        if self._slide is not None:
-            every = replace(_every(self._slide, found.aggregations), fill=self._fill)
+        every, asked = None, found.aggregations
+        if self._every is not None:
+            every, asked = self._every.of(asked)
         given = (self._descending, every, found.results, self._ties, found.names)
-        return Query(self._by, self._time, found.aggregations, *given)
+        return Query(self._by, self._time, asked, *given)
+
+    @property
+    def _slide(self) -> str:
+        """How far windows are apart, in words."""
+        return "window" if self._every is None or not self._every.slide else str(self._every.slide)
 
     def __repr__(self) -> str:
         keys = f" by {', '.join(self._by)}" if self._by else ""
-        slide = f", one row every {self._slide}" if self._slide is not None else ""
+        slide = f", one row every {self._slide}" if self._every is not None else ""
         return (
             f"<sash.windowed over a {_kind(self._data)} table{keys}, time {self._time}{slide}: "
             'add .agg(name=sf.max("column").over("1 hour"))>'
@@ -124,7 +143,7 @@ class Windowed:
         lost = [name for name in roles if name and name not in columns]
         wrong = f"<p><b>No column {escape(', '.join(lost))}.</b></p>" if lost else ""
         streaming = "streaming " * bool(getattr(self._data, "isStreaming", False))
-        slide = f", one row every {escape(str(self._slide))}" if self._slide is not None else ""
+        slide = f", one row every {escape(self._slide)}" if self._every is not None else ""
         rows = f", {len(self._data):,} rows" if hasattr(self._data, "__len__") else ""
         hint = '.agg(hi=sf.max("column").over("1 hour"))'
         return (
@@ -168,30 +187,6 @@ def _check_options(given: dict[str, Any], here: str) -> None:
             where = f"is for {' or '.join(there)}" if there else "is not an option"
             known = ", ".join(OPTIONS[here])
             raise TypeError(f"windowed: {name} {where}; {here} has {known}")
-
-
-def _every(slide: Any, aggregations: dict[str, Aggregation]) -> Sliding:
-    """The windows of a call with `every`: one size for all."""
-    sizes = {name: a.frame for name, a in aggregations.items()}
-    first, frame = next(iter(sizes.items()))
-    for name, other in sizes.items():
-        if other != frame:
-            raise ValueError(
-                f"every: {first} is over {frame}, {name} over {other}; one call, one size"
-            )
-    if frame is not None and (frame.exclude or frame.most or not frame.peers):
-        raise ValueError(f"{first}: with every, a window has no row of its own: {frame}")
-    if isinstance(slide, Calendar):
-        return sliding_calendar(frame, slide)
-    return sliding(_size(first, frame), slide)
-
-
-def _size(name: str, frame: Frame | None) -> Any:
-    if not isinstance(frame, Range) or frame.preceding is None or frame.following is None:
-        raise ValueError(f'{name}: with every, .over(…) takes a duration, as in .over("1 hour")')
-    if frame.closed != "both" or length(frame.following):
-        raise ValueError(f"{name}: with every, windows are [start, end); give their size alone")
-    return frame.preceding
 
 
 def _schema(data: Any, query: Query) -> pa.Schema:

@@ -46,3 +46,27 @@ def test_names_may_be_the_inputs(df: DataFrame) -> None:
     assert out.columns == ["k", "window_start", "window_end", "n"]
     with pytest.raises(ValueError, match="k: there is a column of that name"):
         sash.windowed(df, "k", time="ts").every("1 hour").agg(k=sf.count().over("1 hour"))
+
+
+def test_several_windows_in_one_call_are_those_in_process(df: DataFrame) -> None:
+    asked = {
+        "short": sf.sum("n").over("1 hour"),
+        "long": sf.sum("n").over(sash.sliding("3 hours", "90 minutes")),
+        "rows": sf.count().over("1 hour"),
+        "words": sf.collect_list("s").over("1 hour"),
+        "middle": sf.median("x").over(sash.sliding("3 hours", "90 minutes")),
+    }
+    call = sash.windowed(df, "k", time="ts").every("30 minutes")
+    found = call.agg(**asked)
+    assert found.columns == ["k", "window", "window_start", "window_end", *asked]
+    here = sash.windowed(df.toArrow(), "k", time="ts").every("30 minutes").agg(**asked)
+    assert sorted(map(repr, found.toArrow().to_pylist())) == sorted(map(repr, here.to_pylist()))
+    assert "slices" in call.explain(**asked)
+
+
+def test_windows_of_rows(df: DataFrame) -> None:
+    call = sash.windowed(df, "k", time="ts").every(sash.rows(7))
+    found = call.agg(n=sf.count().over(sash.rows(20))).toArrow()
+    here = sash.windowed(df.toArrow(), "k", time="ts").every(sash.rows(7))
+    wanted = here.agg(n=sf.count().over(sash.rows(20)))
+    assert sorted(map(repr, found.to_pylist())) == sorted(map(repr, wanted.to_pylist()))

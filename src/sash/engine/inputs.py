@@ -24,7 +24,7 @@ class Inputs:
         assert dtypes is not None
         self._ranks = Ranks()
         self._tapes = [Tape(dtype) for dtype in dtypes]
-        self._block: tuple[int, Bounds | Pieces] | None = None
+        self._block: tuple[Any, Bounds | Pieces] | None = None
 
     def take(self, columns: list[pa.Array]) -> None:
         """Take the rows of a batch."""
@@ -35,8 +35,8 @@ class Inputs:
 
     def known(self, bounds: Bounds | Pieces) -> Any:
         """The same windows among the rows that are known; asked for again, it is at hand."""
-        if self._block is None or self._block[0] != id(bounds):
-            self._block = (id(bounds), self._ranks.of(bounds))
+        if self._block is None or self._block[0] is not bounds:
+            self._block = (bounds, self._ranks.of(bounds))
         return self._block[1]
 
     @property

@@ -213,7 +213,8 @@ class Distinct:
         return [pa.array(out)]
 
     def forget(self, row: int) -> None:
-        self._codes.forget(self._ranks.before(row))
+        inside = self._first[self._first < self._end]  # rows that still have to be taken out
+        self._codes.forget(min([self._ranks.before(row), *inside.tolist()]))
         self._ranks.forget(row)
         if len(self._known) > max(1 << 20, 4 * len(self._codes)):
             self._renumber()

@@ -1,103 +1,31 @@
-"""Slides: one answer a key and window, as Spark's window() gives, without copying a row.
+"""Periodic windows: one answer per key and window, as Spark's window() gives, copying no row.
 
-Windows are [start, start + size), one every slide, for each key those that have rows.
-Both ends of a window only move on, so a first-in-first-out window follows them: each
-row goes in once and comes out once, in however many windows it is.
+Windows are of one or several kinds, each with its size and slide; a key has those that have
+rows of it. Rows are cut into slices, which all kinds share, and windows follow slices; states
+that are not combined from parts, and windows of times that are not whole, follow rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from sash.engine.bounds import Bounds, advance
+from sash.engine.bounds import Bounds
 from sash.engine.calendars import periods, starts
 from sash.engine.columns import answers_as
 from sash.engine.expressions import outputs
-from sash.engine.frames import time_target
+from sash.engine.periodic_bounds import ROOM, PeriodicFinder
 from sash.engine.rows import Rows
+from sash.engine.slice_partials import SliceCombiner
+from sash.engine.slicer import Slicer
 from sash.engine.tape import Tape
 from sash.engine.workers import ColumnBuffer
-from sash.kernel.compiled import compiled
-from sash.kernel.words import Int64, Partial, Partials, attach, get
-from sash.plan.definition import WINDOW
-from sash.plan.plan import Plan
-from sash.plan.reach import steps_of
-from sash.windows.frames import SlidingCalendar
-
-ROOM = 1 << 16
-"""Windows that are answered at a time."""
-
-
-class Store(NamedTuple):
-    """What a pass reads and writes."""
-
-    time: Partials
-    keys: Int64
-    lo: Int64
-    hi: Int64
-    number: Int64  # of a window: it starts at offset + number * slide
-    held: int
-
-
-class At(NamedTuple):
-    """The next window: of which key, its number, and its rows so far."""
-
-    key: int
-    number: int
-    lo: int
-    hi: int
-    least: int  # the number of the first window that is asked for
-    size: Partial
-    slide: Partial
-    offset: Partial
-    upto: Partial  # the end of the last one
-    fill: int = 0  # whether windows without rows are given, from a key's first to its last
-
-
-FIRST, FURTHEST = -(1 << 62), (1 << 63) - 1
-
-
-def stop_of(q: Any, key: int, keys: int, available: int) -> int:
-    """The row after the last of a key that is there."""
-    return q.keys[key + 1] if key + 1 < keys else available
-
-
-def windows(memory: Any, at: At, available: int, keys: int, last: int, room: int) -> Any:
-    """The bounds of the next windows that are complete, at most `room`; and how many."""
-    q = attach(memory)
-    key, number, lo, hi, least, size, slide, offset, upto, fill = at
-    n = 0
-    while key < keys:
-        first, stop = q.keys[key], stop_of(q, key, keys, available)
-        goes_on = key + 1 == keys and not last
-        lo, hi = max(lo, first), max(hi, first)
-        while lo < stop:
-            first_with = int((get(q.time, lo) - offset - size) // slide) + 1
-            if not fill or number == FIRST:
-                number = max(number, first_with, least)
-            start = offset + number * slide
-            if get(q.time, lo) < start:
-                lo = advance(q, lo, stop, start, False)
-                continue
-            if start + size > upto:
-                lo = stop
-                break
-            if n == room or (goes_on and get(q.time, stop - 1) < start + size):
-                return At(key, number, lo, hi, least, size, slide, offset, upto, fill), n
-            hi = advance(q, hi, stop, start + size, False)
-            q.lo[n], q.hi[n], q.number[n] = lo, hi, number
-            n += 1
-            number += 1
-            lo = advance(q, lo, stop, start + slide, False)
-        if goes_on:
-            break
-        key += 1
-        number = FIRST
-    return At(key, number, lo, hi, least, size, slide, offset, upto, fill), n
+from sash.plan.periodic import KIND
+from sash.plan.plan import FramePlan, Plan
+from sash.windows.frames import Calendar, Sliding, SlidingCalendar, SlidingRows
 
 
 class PeriodicWindows:
@@ -111,32 +39,25 @@ class PeriodicWindows:
         upto: float | None = None,
     ) -> None:
         """`after`, `upto`: only windows that end after the first time, and up to the second."""
-        query, schema = plan.query, plan.schema
-        assert query.every is not None
-        self.query, self.plan = query, plan
+        self.query, self.plan = plan.query, plan
         self._rows = Rows(plan, ordered)
-        self._shelves = {name: ColumnBuffer(schema.field(name).type) for name in query.by}
-        self._kind = schema.field(query.time).type
-        every = query.every
-        self._calendar = every.calendar if isinstance(every, SlidingCalendar) else None
-        self._time = self._rows.time if self._calendar is None else Tape(np.int64)
-        dtype = self._rows.dtype if self._calendar is None else np.dtype(np.int64)
-        given = (steps_of(b, plan.unit) for b in (every.size, every.slide, every.offset))
-        size, slide, offset = given
-        least = FIRST if after is None else int((after - size - offset) // slide) + 1
-        last: Any = FURTHEST if upto is None else upto
-        size, slide, offset, last = (dtype.type(x) for x in (size, slide, offset, last))
-        self._at = At(0, FIRST, 0, 0, least, size, slide, offset, last, int(every.fill))
-        self._run = compiled(windows, time_target(dtype, At, Store)).run
+        self._keys = {n: ColumnBuffer(plan.schema.field(n).type) for n in plan.query.by}
+        self._slicers = [Slicer(slices, self._rows) for slices in plan.slices]
+        self._kinds = [
+            KindAtWork(plan, frame, self._rows, self._slicers, after, upto) for frame in plan.frames
+        ]
 
     def feed(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Take a batch; give the windows that are complete."""
         if batch.num_rows:
+            begin = self._rows.count
             columns = self._rows.take(batch)
-            if self._calendar is not None:
-                self._time.add(periods(columns[self.query.time], self._calendar))
-            for name, shelf in self._shelves.items():
-                shelf.add(columns[name])
+            for name, column in self._keys.items():
+                column.add(columns[name])
+            for slicer in self._slicers:
+                slicer.take(begin)
+            for kind in self._kinds:
+                kind.take(columns)
             yield from self._give(last=False)
 
     def finish(self) -> Iterator[pa.RecordBatch]:
@@ -144,44 +65,149 @@ class PeriodicWindows:
         yield from self._give(last=True)
 
     def _give(self, last: bool) -> Iterator[pa.RecordBatch]:
-        found = True
-        while found:
-            lo, hi, number = (np.empty(ROOM, np.int64) for _ in range(3))
-            rows = self._rows
-            memory = (
-                self._time.address, -1, rows.keys.ctypes.data, 0, lo.ctypes.data, 0,
-                hi.ctypes.data, 0, number.ctypes.data, 0, 0,
-            )  # fmt: skip
-            self._at, n = self._run(memory, self._at, rows.count, len(rows.keys), last, ROOM)
-            found = n == ROOM
-            if n:
-                yield self._batch(lo[:n], hi[:n], number[:n])
-            self._forget()
+        self._fold(last)
+        for kind in self._kinds:
+            for windows in kind.complete(last):
+                yield self._batch(kind, *windows)
+        self._forget()
 
-    def _batch(self, lo: np.ndarray, hi: np.ndarray, number: np.ndarray) -> pa.RecordBatch:
-        none, bounds = np.zeros(len(lo), np.bool_), Bounds.of(lo, hi)
-        begins = self._at.offset + number * self._at.slide
-        columns = [shelf.at(lo, none) for shelf in self._shelves.values()]
-        columns += [self._moment(edge) for edge in (begins, begins + self._at.size)]
-        names = [*self.query.by, *WINDOW]
-        answers = self._rows.answers([bounds])
-        found = dict(zip((output.name for output in self.plan.outputs), answers, strict=True))
-        columns += outputs(self.plan, dict(zip(names, columns, strict=True)), found)
-        names += self.query.outputs
-        return pa.RecordBatch.from_arrays(columns, names=names)
+    def _fold(self, last: bool) -> None:
+        """Combine the rows of slices that are complete, once for all that read them."""
+        for number, slicer in enumerate(self._slicers):
+            slices = slicer.complete(last)
+            if slices is not None:
+                for condition, partials in self._rows.sliced(number):
+                    partials.fold(self._rows.among(condition, slices))
 
-    def _moment(self, edges: np.ndarray) -> pa.Array:
-        """Edges of windows as times."""
-        if self._calendar is None:
-            return answers_as(edges, None, self._kind)
-        return starts(edges, self._calendar, self._kind)
+    def _batch(
+        self, kind: KindAtWork, items: Bounds, rows: Bounds, edges: list[pa.Array]
+    ) -> pa.RecordBatch:
+        n, none = len(rows.lo), np.zeros(len(rows.lo), np.bool_)
+        columns = {name: column.at(rows.lo, none) for name, column in self._keys.items()}
+        if KIND in self.query.window:
+            columns[KIND] = pa.array([kind.name] * n, pa.string())
+        columns |= dict(zip(("window_start", "window_end"), edges, strict=True))
+        found = kind.answers(items, rows)
+        for output in self.plan.outputs:
+            found.setdefault(output.name, pa.nulls(n, output.type or pa.null()))
+        answers = outputs(self.plan, columns, found)
+        names = [*columns, *self.query.outputs]
+        return pa.RecordBatch.from_arrays([*columns.values(), *answers], names=names)
 
     def _forget(self) -> None:
-        rows, at = self._rows, self._at
-        for tape in (rows.time, self._time):
-            tape.forget(min(at.lo, rows.count - 1))
-        rows.keys = rows.keys[at.key :].copy()
-        self._at = at._replace(key=0)
-        rows.forget(at.lo, [at.lo] * len(self.plan.frames))
-        for shelf in self._shelves.values():
-            shelf.forget(at.lo)
+        """Forget what no later window of any kind reaches."""
+        rows, oldest = self._rows, self._rows.count
+        for slicer in self._slicers:
+            kinds = [kind for kind in self._kinds if kind.items is slicer]
+            done = min(kind.finder.at.key for kind in kinds)
+            first = min(kind.finder.at.lo for kind in kinds)
+            for kind in kinds:
+                kind.finder.drop_keys(done)
+            oldest = min(oldest, slicer.forget(first, done))
+        by_row = [kind for kind in self._kinds if not isinstance(kind.items, Slicer)]
+        oldest = min([oldest, *(kind.finder.at.lo for kind in by_row)])
+        done = int(np.searchsorted(rows.keys, oldest, "right")) - 1
+        done = min([max(0, done), *(kind.finder.at.key for kind in by_row)])
+        for kind in by_row:
+            kind.finder.drop_keys(done)
+        rows.keys = rows.keys[done:].copy()
+        for timed in (rows, *(kind.items for kind in by_row)):
+            timed.time.forget(min(oldest, rows.count - 1))
+        rows.forget(oldest, [oldest] * len(self.plan.frames))
+        for number, slicer in enumerate(self._slicers):
+            for _, partials in rows.sliced(number):
+                partials.forget(slicer.time.base)
+        for column in self._keys.values():
+            column.forget(oldest)
+
+
+class CalendarRows:
+    """The rows with the numbers of the calendar periods that they are in as their times."""
+
+    def __init__(self, rows: Rows, calendar: Calendar) -> None:
+        self._rows, self._calendar = rows, calendar
+        self.time = Tape(np.int64)
+
+    @property
+    def keys(self) -> np.ndarray:
+        return self._rows.keys
+
+    @property
+    def count(self) -> int:
+        return self._rows.count
+
+    def take(self, times: pa.Array) -> None:
+        """Take the times of a batch's rows."""
+        self.time.add(periods(times, self._calendar))
+
+    def moments(self, numbers: np.ndarray, kind: pa.DataType) -> pa.Array:
+        """When periods begin, by their numbers."""
+        return starts(numbers, self._calendar, kind)
+
+
+class KindAtWork:
+    """Windows of one kind: over slices or over rows, and the states that are kept for them."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        frame: FramePlan,
+        rows: Rows,
+        slicers: list[Slicer],
+        after: float | None,
+        upto: float | None,
+    ) -> None:
+        kind = frame.frame
+        assert isinstance(kind, Sliding | SlidingRows)
+        self._plan, self._frame, self._rows, self._kind = plan, frame, rows, kind
+        self.name = str(kind)
+        self.finder = PeriodicFinder(kind, rows.dtype, plan.unit, after, upto)
+        cut = [s.number for s in plan.slices if frame.number in s.frames]
+        self.items: Slicer | Rows | CalendarRows = slicers[cut[0]] if cut else rows
+        if isinstance(kind, SlidingCalendar):
+            self.items = CalendarRows(rows, kind.calendar)
+
+    def take(self, columns: dict[str, pa.Array]) -> None:
+        """Take a batch's rows, where times are other than the clock's."""
+        if isinstance(self.items, CalendarRows):
+            self.items.take(columns[self._plan.query.time])
+
+    def complete(self, last: bool) -> Iterator[tuple[Bounds, Bounds, list[pa.Array]]]:
+        """Windows that are complete: as slices, as rows, and from when to when they are."""
+        more = True
+        while more:
+            lo, hi, begins = self.finder.find(self.items, last)
+            more = len(lo) == ROOM
+            items = rows = Bounds.of(lo, hi)
+            if isinstance(self.items, Slicer):
+                rows = self.items.rows_of(lo, hi)
+                if isinstance(self._kind, SlidingRows):
+                    whole = rows.hi - self.items.key_row(lo) == begins + self._kind.size
+                    items = Bounds.of(lo[whole], hi[whole])
+                    rows = Bounds.of(rows.lo[whole], rows.hi[whole])
+            if len(rows.lo):
+                yield items, rows, self._edges(rows, begins)
+
+    def _edges(self, rows: Bounds, begins: np.ndarray) -> list[pa.Array]:
+        """Where windows start and end; by rows, the times of the first row and of the last."""
+        edges: tuple[Any, Any] = (begins, begins + self.finder.at.size)
+        if isinstance(self._kind, SlidingRows):
+            times = self._rows.time
+            edges = (times.values[rows.lo - times.base], times.values[rows.hi - 1 - times.base])
+        kind = self._plan.schema.field(self._plan.query.time).type
+        if isinstance(self.items, CalendarRows):
+            return [self.items.moments(edge, kind) for edge in edges]
+        return [answers_as(edge, None, kind) for edge in edges]
+
+    def answers(self, items: Bounds, rows: Bounds) -> dict[str, pa.Array]:
+        """The answers of the states of this kind, by the names of their columns."""
+        found = {}
+        for state in self._plan.over(self._frame):
+            worker = self._rows.workers[state.number]
+            sliced = isinstance(worker, SliceCombiner)
+            bounds = items if sliced else self._rows.among(state.condition, rows)
+            answers = worker.answer(bounds)
+            for output in self._plan.outputs:
+                if output.state == state.number:
+                    found[output.name] = answers[output.member]
+        return found

@@ -14,6 +14,7 @@ from sash.engine.filters import Passing
 from sash.engine.inputs import SharedInputs
 from sash.engine.order import tick_type, ticks
 from sash.engine.policies import ByPolicy
+from sash.engine.slice_partials import SliceCombiner, SlicePartials
 from sash.engine.tape import Tape
 from sash.engine.workers import GroupCount, workers_of
 from sash.plan.plan import Plan, needs_groups
@@ -74,7 +75,7 @@ class Rows:
     def answers(self, bounds: Sequence[Any]) -> list[pa.Array]:
         """A column for each output of the plan, from the bounds of each frame."""
         found = [
-            worker.answer(self._among(state.condition, bounds[state.frame]))
+            worker.answer(self.among(state.condition, bounds[state.frame]))
             for state, worker in zip(self.plan.states, self.workers, strict=True)
         ]
         return [found[output.state][output.member] for output in self.plan.outputs]
@@ -88,6 +89,14 @@ class Rows:
         for passing in self._passing.values():
             passing.forget(row)
 
+    def sliced(self, slices: int) -> list[tuple[str | None, SlicePartials]]:
+        """The partials over some slices of the plan, each once, and the condition of each."""
+        found = {}
+        for state, worker in zip(self.plan.states, self.workers, strict=True):
+            if isinstance(worker, SliceCombiner) and state.slices == slices:
+                found[id(worker.partials)] = (state.condition, worker.partials)
+        return list(found.values())
+
     def _passed(self, condition: str | None, columns: dict[str, pa.Array]) -> dict[str, pa.Array]:
         """The columns that are read of the rows that pass a condition, each filtered once."""
         if condition is None:
@@ -98,7 +107,7 @@ class Rows:
         names = dict.fromkeys(name for s in states for name in s.columns or (self.query.time,))
         return {name: passing.only(columns[name]) for name in names}
 
-    def _among(self, condition: str | None, bounds: Any) -> Any:
+    def among(self, condition: str | None, bounds: Any) -> Any:
         """Windows of rows as windows of those that pass a condition."""
         return bounds if condition is None else self._passing[condition].of(bounds)
 

@@ -23,6 +23,7 @@ from sash.engine.order import key_codes as key_codes
 from sash.engine.order import sort_order as sort_order
 from sash.engine.team import Team
 from sash.plan.definition import Query, output_schema
+from sash.plan.periodic import KIND
 from sash.plan.plan import BY_DEFAULT, Options, Plan, plan_of
 from sash.plan.reach import reach_of
 
@@ -61,7 +62,7 @@ def _aggregate(query: Query, table: pa.Table, threads: int | None, options: Opti
         inner, needed = by_code(query, table, codes, order)
         plan = plan_of(inner, needed.schema, options)
         if query.every is not None:
-            return with_keys(query, table, codes, run_parts(plan, needed, team))
+            return with_keys(query, table, codes, by_end(inner, run_parts(plan, needed, team)))
         if order is None:
             answers = run_parts(plan, needed, team)
         else:
@@ -113,10 +114,23 @@ def with_keys(query: Query, table: pa.Table, codes: Codes | None, answers: pa.Ta
     return pa.table([*keys.columns, *rest.columns], names=[*query.by, *rest.column_names])
 
 
+def by_end(query: Query, answers: pa.Table) -> pa.Table:
+    """Windows of several kinds in the order in which those of a key end; of one they are."""
+    if KIND not in query.window:
+        return answers
+    names = (*query.by, "window_end", "window_start", KIND)
+    return answers.take(pc.sort_indices(answers, [(name, "ascending") for name in names]))
+
+
 def run_parts(plan: Plan, table: pa.Table, team: Team) -> pa.Table:
     """A sorted table's answers, a thread for each part of it."""
     found = team.map(lambda part: list(blocks(plan, table, part)), parts_of(plan, table, team))
     batches = [batch for part in found for batch in part]
+    if (
+        batches and KIND in plan.query.window
+    ):  # where it is not asked, a type that is not known is null
+        tables = [pa.Table.from_batches([batch]) for batch in batches]
+        return pa.concat_tables(tables, promote_options="permissive")
     if batches:
         return pa.Table.from_batches(batches)
     schema = output_schema(plan.query, table.schema)

@@ -21,6 +21,7 @@ from sash.engine.pieces import Pieces
 from sash.engine.policies import ByPolicy
 from sash.engine.ranks import Ranks
 from sash.engine.row_ranks import RowRank
+from sash.engine.slice_partials import SliceCombiner, SlicePartials
 from sash.engine.tape import Tape
 from sash.engine.window_functions import WindowFunction
 from sash.plan.plan import Plan, State
@@ -45,7 +46,15 @@ def workers_of(plan: Plan, inputs: Mapping[str | None, SharedInputs]) -> list[Wo
     Columns that several combine are in `inputs` once, for each condition that filters them.
     """
     found: list[Worker] = []
+    partials: dict[Any, SlicePartials] = {}
     for state in plan.states:
+        if state.slices is not None:
+            assert state.monoid is not None
+            same = (state.slices, state.condition, state.columns, state.monoid.state_digest)
+            if same not in partials:
+                partials[same] = SlicePartials(plan, state, inputs[state.condition])
+            found.append(SliceCombiner(plan, state, partials[same]))
+            continue
         made = WORKERS[state.kind](plan, state)
         if isinstance(made, Combiner | ExcludingCombiner):
             made.share(inputs[state.condition], state.columns)

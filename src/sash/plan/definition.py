@@ -15,6 +15,7 @@ from sash.monoids.sums import Count
 from sash.plan.arrow_expressions import types_of
 from sash.plan.checks import check_frame, check_time, check_types, check_unit, known
 from sash.plan.expressions import Call, Column, Expression, as_condition, columns_of, walk
+from sash.plan.periodic import KIND, WINDOW, Periodic
 from sash.windows import Frame, as_frame, shaped
 from sash.windows.define import Shape
 from sash.windows.frames import Calendar, Policy, Sliding, Until
@@ -213,9 +214,6 @@ def frame_of(frame: Any, closed: Any = None) -> Any:
     return as_frame(frame) if closed is None else as_frame(frame, closed=closed)
 
 
-WINDOW = ("window_start", "window_end")
-
-
 @dataclass(frozen=True)
 class Query:
     """All of a call: keys, time, order, and the aggregations by the name of their column.
@@ -228,7 +226,7 @@ class Query:
     time: str
     aggregations: dict[str, Aggregation]
     descending: bool = False
-    every: Sliding | None = None  # one answer a key and window of these, instead of one a row
+    every: Periodic | None = None  # one answer per key and window of these, not one per row
     results: dict[str, Expression] = field(default_factory=dict)
     ties: tuple[str, ...] = ()  # columns that order rows of equal time
     names: tuple[str, ...] | None = None
@@ -266,9 +264,14 @@ class Query:
         return self.every is None and not by_clock
 
     @property
+    def window(self) -> tuple[str, ...]:
+        """With `every`, the columns that say which window a row of answers is of."""
+        return () if self.every is None else self.every.columns
+
+    @property
     def _answered(self) -> set[str]:
         """What results read that is no column of the input."""
-        return {*self.aggregations, *(WINDOW if self.every is not None else ())}
+        return {*self.aggregations, *self.window}
 
     def with_derived(self, schema: pa.Schema) -> pa.Schema:
         """The schema of the input with the columns that are derived."""
@@ -280,8 +283,11 @@ class Query:
         for name in self.columns():
             known(name, schema)
         check_time(self.time, schema.field(self.time).type)
+        for name in self.by:
+            if name in self.window:
+                raise ValueError(f"the key {name!r} has the name of a column of every: rename it")
         for out in dict.fromkeys((*self.outputs, *self.aggregations)):
-            if out in (schema.names if self.every is None else WINDOW + self.by):
+            if out in (schema.names if self.every is None else self.window + self.by):
                 raise ValueError(f"{out}: there is a column of that name already; choose another")
         for out, a in self.aggregations.items():
             check_types(out.partition(" #")[0], a.derived, schema)
@@ -333,6 +339,7 @@ class Query:
         """The types of the columns that come out, from those of the answers."""
         time = schema.field(self.time).type
         fields = {field.name: field.type for field in schema} | dict.fromkeys(WINDOW, time)
+        fields |= {KIND: pa.string()} if KIND in self.window else {}
         fields |= {out: kind for out, kind in answers.items() if kind is not None}
         found = dict(answers)
         for out, result in self.results.items():
@@ -350,4 +357,5 @@ def output_schema(query: Query, schema: pa.Schema) -> pa.Schema:
         return pa.schema([*schema, *answers])
     time = schema.field(query.time).type
     keys = [schema.field(name) for name in query.by]
-    return pa.schema([*keys, *(pa.field(name, time) for name in WINDOW), *answers])
+    kinds = {name: pa.string() if name == KIND else time for name in query.window}
+    return pa.schema([*keys, *kinds.items(), *answers])

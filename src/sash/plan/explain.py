@@ -9,6 +9,8 @@ from typing import Any
 
 from sash.plan.definition import Query
 from sash.plan.plan import FramePlan, Plan, State
+from sash.plan.slicing import Slices
+from sash.windows.duration import Duration
 
 FROM_BOUNDS = {
     "count": "the length of the window, no state",
@@ -73,6 +75,7 @@ def explain(
        hi: max(x), TwoStacksLite: in order, one range: 3 combines on average, ...; compiled
     """
     lines = [head(plan.query, len(plan.frames)), *(f"{s.name:9} {s.what}" for s in steps)]
+    lines += [slices_line(plan, each) for each in plan.slices]
     for frame in plan.frames:
         lines.append(f"{frame.number + 1}. {frame.frame}; bounds: {frame.bounds}")
         if kept is not None and frame.number in kept:
@@ -89,6 +92,30 @@ def head(query: Query, frames: int) -> str:
     many = f"{counted(len(query.outputs), 'aggregation')} over {counted(frames, 'frame')}"
     keys = f"by {', '.join(query.by)}" if query.by else "over no key"
     return f"{many}, {keys}, in order of {order(query)}"
+
+
+def slices_line(plan: Plan, slices: Slices) -> str:
+    """Where rows are cut, and which windows are made of the slices."""
+    rows, unit = slices.by == "count", plan.unit
+    lengths = [_span(n, rows, unit) for n in dict.fromkeys(slices.lengths)]
+    if slices.technique == "panes":
+        cut = f"panes of {lengths[0]}"
+    elif len(slices.edges) <= MOST_LENGTHS:
+        cut = f"pairs, of {' and '.join(_span(n, rows, unit) for n in slices.lengths)} in turn"
+    else:
+        cut = f"{len(slices.edges)} slices every {_span(slices.period, rows, unit)}"
+    windows = " and ".join(str(number + 1) for number in slices.frames)
+    return f"slices    {cut}: rows are combined once per key and slice, for windows {windows}"
+
+
+MOST_LENGTHS = 4
+
+
+def _span(steps: int, rows: bool, unit: int | None) -> str:
+    """A length in words: so many rows, steps of a number, or a duration."""
+    if rows:
+        return counted(steps, "row")
+    return str(steps) if unit is None else str(Duration(steps * unit))
 
 
 def order(query: Query) -> str:
@@ -122,9 +149,10 @@ def how(state: State) -> str:
     """By which algorithm a state is kept, and whether it is compiled."""
     if state.choice is None:
         return FROM_BOUNDS[state.kind]
+    over = ", over slices" if state.slices is not None else ""
     way = "compiled" if state.typed else "plain Python, as its values are not numbers"
     pieces = f"; in {state.pieces} pieces, combined for each row" if state.pieces > 1 else ""
-    return f"{state.choice}{pieces}; {way}"
+    return f"{state.choice}{over}{pieces}; {way}"
 
 
 def as_data(plan: Plan, steps: Sequence[Step] = ()) -> dict[str, Any]:
@@ -134,6 +162,7 @@ def as_data(plan: Plan, steps: Sequence[Step] = ()) -> dict[str, Any]:
         "time": plan.query.time,
         "columns": plan.columns,
         "every": None if plan.query.every is None else str(plan.query.every),
+        "slices": [_slices(each) for each in plan.slices],
         "frames": [_frame(frame) for frame in plan.frames],
         "states": [_state(state) for state in plan.states],
         "outputs": [
@@ -151,12 +180,23 @@ def _frame(frame: FramePlan) -> dict[str, Any]:
     return {"number": frame.number, "frame": str(frame.frame), "bounds": frame.bounds}
 
 
+def _slices(slices: Slices) -> dict[str, Any]:
+    return {
+        "by": slices.by,
+        "technique": slices.technique,
+        "period": slices.period,
+        "edges": list(slices.edges),
+        "frames": list(slices.frames),
+    }
+
+
 def _state(state: State) -> dict[str, Any]:
     choice = state.choice
     return {
         "number": state.number,
         "frame": state.frame,
         "kind": state.kind,
+        "slices": state.slices,
         "columns": list(state.columns),
         "condition": state.condition,
         "answers": [str(a) for a in state.asked],
@@ -175,6 +215,7 @@ def as_html(plan: Plan, steps: Sequence[Step] = ()) -> str:
     """The plan as boxes: rows, frames, the states of each, and the answers read from them."""
     parts = [f"<b>{escape(head(plan.query, len(plan.frames)))}</b>"]
     parts += [f"<div>{escape(s.name)}: <small>{escape(s.what)}</small></div>" for s in steps]
+    parts += [f"<div>{escape(slices_line(plan, each))}</div>" for each in plan.slices]
     for frame in plan.frames:
         states = "".join(
             f'<div style="{STYLE}; padding: .3em .6em; margin: .3em 0">'

@@ -25,7 +25,8 @@ from sash.plan.definition import Aggregation, Query
 from sash.plan.policy import obeys_typed
 from sash.plan.reach import Reach, reach_of_frame
 from sash.plan.sharing import share
-from sash.plan.types import number_types, unit_of
+from sash.plan.slicing import Slices, slices_of
+from sash.plan.types import number_types, tick_kind, unit_of
 from sash.windows.frames import Calendar, Frame, Groups, Policy, Rows
 
 Kind = Literal[
@@ -78,6 +79,7 @@ class State:
     typed: bool = False
     condition: str | None = None  # a column: only rows for which it is true are taken
     pieces: int = 1  # windows of which the frame's are made, where it leaves rows out
+    slices: int | None = None  # the slices that its windows are made of; None: of rows
 
     @property
     def nothing(self) -> list[Any]:
@@ -90,9 +92,11 @@ class State:
 
     @property
     def combines(self) -> float:
-        """Combines per row, about."""
+        """Combines per row, about; those of slices are not counted, which are fewer."""
         if self.choice is None:
             return 0.0
+        if self.slices is not None:
+            return float(max(1, len(self.kept)))
         each = self.choice.cost.item + self.choice.cost.answer
         return max(1, len(self.kept)) * (self.pieces * each + self.pieces - 1)
 
@@ -109,7 +113,11 @@ class Output:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a definition runs over rows of `schema`, which has the derived columns too."""
+    """How a definition runs over rows of `schema`, which has the derived columns too.
+
+    With `every`, frames are the kinds of windows. `slices`: where rows are combined before
+    windows are, once for all kinds.
+    """
 
     query: Query
     schema: pa.Schema
@@ -117,6 +125,7 @@ class Plan:
     states: tuple[State, ...]
     outputs: tuple[Output, ...]
     options: Options = BY_DEFAULT
+    slices: tuple[Slices, ...] = ()
 
     @cached_property
     def columns(self) -> list[str]:
@@ -150,19 +159,23 @@ def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> P
     frames: dict[Any, FramePlan] = {}
     groups: dict[Any, list[str]] = {}
     for out, a in query.aggregations.items():
-        frame = a.frame if query.every is None else query.every
+        frame = a.frame
         assert frame is not None
         if frame not in frames:
             reach = reach_of_frame(frame, unit)
             frames[frame] = FramePlan(len(frames), frame, reach, _bounds(frame, query))
         group = (frame, a.condition, a.columns, _kind(a), _apart(a, schema))
         groups.setdefault(group, []).append(out)
+    whole = tick_kind(schema.field(query.time).type) == "i"
+    kinds_of_windows = () if query.every is None else tuple(frames)
+    slices = slices_of(kinds_of_windows, unit, whole)
     states: list[State] = []
     place: dict[str, tuple[int, int]] = {}
     for (frame, condition, columns, kind, _), outs in _by_server(groups, query, schema):
         asked, members = _distinct([query.aggregations[out] for out in outs])
         try:
-            state = _state(len(states), frames[frame], kind, columns, asked, schema, options)
+            state = State(len(states), frames[frame].number, kind, columns, asked)
+            state = _kept(state, frames[frame], slices, schema, options)
         except ValueError as problem:
             raise ValueError(f"{', '.join(outs)}: {problem}") from None
         pieces = 1 if frame.exclude is None else 3 if frame.exclude == "ties" else 2
@@ -174,7 +187,8 @@ def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> P
     }
     query.output_types(schema, kinds)  # raises what is wrong with results
     outputs = tuple(Output(out, *place[out], kind) for out, kind in kinds.items())
-    return Plan(query, schema, tuple(frames.values()), tuple(states), outputs, options)
+    planned = tuple(frames.values()), tuple(states), outputs, options, slices
+    return Plan(query, schema, *planned)
 
 
 def needs_groups(plan: Plan) -> bool:
@@ -262,16 +276,11 @@ def typed_monoid(a: Aggregation, schema: pa.Schema) -> Monoid | None:
     return typed if Layout.of(typed.identity, typed.dtype) is not None else None
 
 
-def _state(
-    number: int,
-    frame: FramePlan,
-    kind: Kind,
-    columns: tuple[str, ...],
-    asked: tuple[Aggregation, ...],
-    schema: pa.Schema,
-    options: Options,
+def _kept(
+    state: State, frame: FramePlan, slices: Sequence[Slices], schema: pa.Schema, options: Options
 ) -> State:
-    state = State(number, frame.number, kind, columns, asked)
+    """A state with what is kept for it: the monoid, over rows or over slices, and by what."""
+    kind, columns, asked = state.kind, state.columns, state.asked
     items = frame.frame.preceding if isinstance(frame.frame, Rows) else None
     items = None if items is None else max(1, items + 1 + max(0, frame.reach.rows_ahead or 0))
     if kind == "argument":
@@ -282,6 +291,10 @@ def _state(
         choice = choose(Need(monoid, items, latency=options.latency), options.algorithm)
         return replace(state, monoid=monoid, kept=(monoid.name,), choice=choice, typed=True)
     if kind == "combine":
+        cuts = [each for each in slices if frame.number in each.frames]
+        if cuts and _sliceable(asked, schema):
+            items = cuts[0].longest[cuts[0].frames.index(frame.number)]
+            state = replace(state, slices=cuts[0].number)
         return replace(state, **_combined(asked, schema, items, options))
     if kind == "policy":
         monoid = asked[0].combined()
@@ -289,6 +302,12 @@ def _state(
         typed = obeys_typed(asked[0], schema)
         return replace(state, monoid=monoid, kept=(monoid.name,), choice=choice, typed=typed)
     return state
+
+
+def _sliceable(asked: Sequence[Aggregation], schema: pa.Schema) -> bool:
+    """Whether partials can be items: all but vectors of numbers, which live in place."""
+    typed = typed_monoid(asked[0], schema)
+    return typed is None or Layout.of(typed.identity, typed.dtype).length is None  # type: ignore[union-attr]
 
 
 def by_row(a: Aggregation) -> Monoid:

@@ -20,6 +20,7 @@ from sash.windows.frames import (
     Rows,
     Sliding,
     SlidingCalendar,
+    SlidingRows,
     length,
 )
 
@@ -45,8 +46,6 @@ class Reach:
 def reach_of(query: Query, schema: pa.Schema) -> Reach:
     """How far all of a query's windows reach."""
     unit = unit_of(schema.field(query.time).type)
-    if query.every is not None:
-        return reach_of_frame(query.every, unit)
     frames = [a.frame for a in query.aggregations.values() if a.frame is not None]
     each = [reach_of_frame(frame, unit) for frame in frames]
     return Reach(
@@ -80,6 +79,8 @@ def reach_of_frame(frame: Frame, unit: int | None) -> Reach:
         return Reach(frame.size * steps_of(frame.calendar.longest, unit))
     if isinstance(frame, Sliding):
         return Reach(steps_of(frame.size, unit))
+    if isinstance(frame, SlidingRows):
+        return Reach(rows_behind=frame.size)
     return Reach(None)
 
 

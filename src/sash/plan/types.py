@@ -33,3 +33,8 @@ def unit_of(kind: pa.DataType) -> int | None:
     if pa.types.is_date64(kind):
         return 1_000_000
     return None
+
+
+def tick_kind(kind: pa.DataType) -> str:
+    """The kind of number that a time column's steps are, as NumPy says it: "i" or "f"."""
+    return "f" if pa.types.is_floating(kind) else "i"

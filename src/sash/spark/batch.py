@@ -21,12 +21,13 @@ import pyarrow as pa
 from pyspark import cloudpickle
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import StringType, StructField, StructType
 
 from sash.engine.answers import answer_types
 from sash.monoids.pickling import check_pickles
-from sash.plan.definition import WINDOW, Query
+from sash.plan.definition import Query
 from sash.plan.explain import Explanation
+from sash.plan.periodic import KIND
 from sash.plan.plan import BY_DEFAULT, Options
 from sash.spark import split as splits
 from sash.spark import window_spec
@@ -144,7 +145,8 @@ def output_of(job: Job) -> StructType:
     if job.query.every is not None:
         time = job.df.schema[job.query.time].dataType
         fields = [job.df.schema[name] for name in job.query.by]
-        fields += [StructField(name, time, True) for name in WINDOW]
+        text = StringType()
+        fields += [StructField(n, text if n == KIND else time, True) for n in job.query.window]
     return StructType([*fields, *(_answer(job, out) for out in job.answers)])
 
 

@@ -354,6 +354,22 @@ class SlidingCalendar(Sliding):
 
 
 @dataclass(frozen=True)
+class SlidingRows(Frame):
+    """Windows of the last `size` rows of a key, one every `slide` rows: for `every` alone.
+
+    The first ends with row `slide` of its key; windows that end before there are `size` rows
+    have those that there are. Rows after the last whole slide are in no window of their own.
+    """
+
+    size: int
+    slide: int
+    by = "count"
+
+    def _text(self) -> str:
+        return f"{self.size} rows every {self.slide} rows"
+
+
+@dataclass(frozen=True)
 class Lifetime(Frame):
     """All rows up to the current one and its peers; nothing is ever evicted."""
 

@@ -81,10 +81,12 @@ class StreamDefinition:
 
     def __post_init__(self) -> None:
         every = self.plan.query.every
-        if isinstance(every, SlidingCalendar):
+        if every is not None and isinstance(every.one, SlidingCalendar):
             raise ValueError(
                 "every: calendar windows do not run on a stream; give a duration, as in '1 day'"
             )
+        if every is not None and every.closed != "left":
+            raise ValueError("every: windows of a stream are [start, end): leave out closed")
         if every is not None and every.fill:
             raise ValueError("every: fill=True does not run on a stream: a key's last is not known")
         if self.plan.query.ties:

@@ -18,7 +18,8 @@ import pyarrow as pa
 from sash.engine.columns import answers_as, numbers, one_array
 from sash.engine.frames import time_target
 from sash.engine.order import tick_type
-from sash.engine.periodic_windows import FIRST, ROOM, At, PeriodicWindows, Store, windows
+from sash.engine.periodic_bounds import FIRST, ROOM, At, Store, windows
+from sash.engine.periodic_windows import PeriodicWindows
 from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.forest import Forest, KeyMap, prefix, prove_equal, starts
 from sash.engine.stream.pages import CHECK, KEY

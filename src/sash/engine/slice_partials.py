@@ -1,0 +1,209 @@
+"""Slice partials: rows combined once per key and slice, and windows that follow slices.
+
+A slice's partial is an item of the windows that it is in: numbers in columns, one for each
+number of the state, or a list of objects. Slices in which all rows are null have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import localcontext
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from sash.engine.bounds import Bounds
+from sash.engine.columns import EXACT
+from sash.engine.combiners import as_arrow, partials_of, results_of
+from sash.engine.inputs import Inputs, ObjectInputs, SharedInputs
+from sash.engine.ranks import Ranks
+from sash.engine.tape import Tape
+from sash.kernel.answers import Answers
+from sash.kernel.cells import held_rows
+from sash.kernel.compiled import Kernel, Target, compiled_or_none
+from sash.kernel.layout import Layout
+from sash.kernel.words import (
+    ANSWER,
+    FIRST_FREE,
+    Partials,
+    attach,
+    combine,
+    give,
+    hold,
+    item,
+    lift,
+    lower,
+    numbers,
+)
+from sash.monoids.monoid import Monoid, same
+from sash.plan.plan import Plan, State
+from sash.swag.registry import ALGORITHMS
+from sash.swag.window import addresses, items
+
+
+class Store(NamedTuple):
+    """Nothing is kept in cells."""
+
+    part: Partials
+    held: int
+
+
+class At(NamedTuple):
+    """Nothing is kept from one slice to the next."""
+
+    none: int
+
+
+def fold(memory: Any, at: At, xs: Any, base: int, n: int, lo: Any, hi: Any, out: Any) -> At:
+    """The rows lo to hi - 1 of each of n slices, combined: as many combines as rows, less n."""
+    q = attach(memory)
+    begins, ends = numbers(lo), numbers(hi)
+    for i in range(n):
+        v = hold(q, ANSWER, lift(q, item(xs, begins[i] - base)))
+        for row in range(begins[i] + 1, ends[i]):
+            v = hold(q, ANSWER, combine(v, lift(q, item(xs, row - base))))
+        give(out, i, lower(v))
+    return at
+
+
+class SlicePartials:
+    """The partials of a monoid over the slices of rows, for all states that read them."""
+
+    def __init__(self, plan: Plan, state: State, inputs: SharedInputs) -> None:
+        assert state.monoid is not None
+        kinds = [plan.schema.field(name).type for name in state.columns]
+        own = (Inputs if state.typed else ObjectInputs)(kinds)
+        self._inputs = inputs.join(own, state.columns, self)
+        self._monoid = partials_of(state.monoid)
+        self._kernel = self._compiled(plan, state) if state.typed else None
+        self._layout = Layout.of(self._monoid.identity, self._monoid.dtype)
+        self._some = Ranks()  # which slices have a partial
+        self._columns: list[Tape] = []
+        if self._kernel is not None and self._layout is not None:
+            self._columns = [Tape(leaf) for leaf in self._layout.leaves]
+        self._objects: list[Any] = []
+        self._base = 0
+        self.reached = 0  # the first known row that is in no slice yet
+        self.readers: list[SliceCombiner] = []
+
+    def _compiled(self, plan: Plan, state: State) -> Kernel | None:
+        layout = Layout.of(self._monoid.identity, self._monoid.dtype)
+        assert layout is not None
+        xs = self._inputs.values
+        dtypes = tuple(x.dtype for x in (xs if isinstance(xs, tuple) else (xs,)))
+        target = Target(self._monoid, layout, {}, At, Store, inputs=dtypes)
+        found: Kernel | None = compiled_or_none(fold, target)
+        return found
+
+    def fold(self, slices: Bounds) -> None:
+        """Combine the rows of slices that are complete, all rows or those that pass a filter."""
+        known = self._inputs.known(slices)
+        some = known.sizes > 0
+        self._some.take(pa.array(np.zeros(len(some), np.int8), mask=~some))
+        lo, hi = (np.ascontiguousarray(x[some]) for x in (known.lo, known.hi))
+        if len(lo):
+            self._add(lo, hi)
+        self.reached = int(known.hi[-1])
+
+    def _add(self, lo: np.ndarray, hi: np.ndarray) -> None:
+        inputs = self._inputs
+        if self._kernel is None:
+            xs, base = items(inputs.values), inputs.base
+            with localcontext(EXACT):
+                self._objects += [
+                    self._fold_plain(xs, begin - base, end - base)
+                    for begin, end in zip(lo.tolist(), hi.tolist(), strict=True)
+                ]
+            return
+        assert self._layout is not None
+        held = held_rows(self._layout, self._monoid.identity, FIRST_FREE)
+        columns = inputs.values if isinstance(inputs.values, tuple) else (inputs.values,)
+        out = Answers(self._kernel.answer, len(lo))
+        self._kernel.run(
+            (0, -1, 0 if held is None else held.ctypes.data), At(0), addresses(columns),
+            inputs.base, len(lo), lo.ctypes.data, hi.ctypes.data, out.address,
+        )  # fmt: skip
+        for tape, column in zip(self._columns, leaves_of(out.values), strict=True):
+            tape.add(column)
+
+    def _fold_plain(self, xs: list[Any], begin: int, end: int) -> Any:
+        total = self._monoid.lift(xs[begin])
+        for x in xs[begin + 1 : end]:
+            total = self._monoid.combine(total, self._monoid.lift(x))
+        return total
+
+    def known(self, slices: Bounds) -> Bounds:
+        """Windows of slices as windows of those that have a partial."""
+        return self._some.of(slices)
+
+    @property
+    def values(self) -> Any:
+        """The partials from number `base` on."""
+        if self._kernel is None:
+            return self._objects
+        arrays = tuple(tape.values if len(tape) else tape.blank for tape in self._columns)
+        return arrays[0] if len(arrays) == 1 else arrays
+
+    @property
+    def base(self) -> int:
+        return self._columns[0].base if self._columns else self._base
+
+    def forget(self, slice_: int) -> None:
+        """No later window reaches slices before this one."""
+        known = min(reader.reached for reader in self.readers)
+        for tape in self._columns:
+            tape.forget(known)
+        if self._kernel is None:
+            del self._objects[: max(0, known - self._base)]
+            self._base = max(self._base, known)
+        self._some.forget(slice_)
+
+
+class SliceCombiner:
+    """Combines the partials of slices over the windows of a frame, by the plan's algorithm."""
+
+    def __init__(self, plan: Plan, state: State, partials: SlicePartials) -> None:
+        assert state.monoid is not None
+        assert state.choice is not None
+        self.partials = partials
+        self._state, self._results = state, results_of(plan, state)
+        self._window = ALGORITHMS[state.choice.algorithm](over_partials(state.monoid, state.typed))
+        partials.readers.append(self)
+
+    def take(self, columns: list[pa.Array]) -> None:
+        """Rows go into slices, which come by themselves."""
+
+    def answer(self, bounds: Bounds) -> list[pa.Array]:
+        """The answers over windows of slices."""
+        known = self.partials.known(bounds)
+        with localcontext(EXACT):
+            found = self._window.follow(self.partials.values, self.partials.base, *known[:3])
+        return as_arrow(self._state, self._results, *found, known.empty)
+
+    @property
+    def reached(self) -> int:
+        """The first partial that the window has not taken in."""
+        return self._window.reached
+
+    def forget(self, row: int) -> None:
+        """Slices are forgotten by themselves."""
+
+
+def over_partials(monoid: Monoid, typed: bool) -> Monoid:
+    """The monoid whose items are partials, one number for each number of the state."""
+    layout = Layout.of(monoid.identity, monoid.dtype) if typed else None
+    if layout is None:
+        return monoid.with_(lift=same, dtype=object, typed=None)
+    count = len(layout.leaves)
+    found = layout.expression(["x"] if count == 1 else [f"x[{i}]" for i in range(count)])
+    scope: dict[str, Callable[[Any], Any]] = {}
+    exec(f"def lift(x):\n    return {found}\n", {"__name__": __name__}, scope)
+    return monoid.with_(lift=scope["lift"], typed=None)
+
+
+def leaves_of(values: np.ndarray) -> list[np.ndarray]:
+    """The numbers of partials, a contiguous column each."""
+    if values.dtype.names is None:
+        return [np.ascontiguousarray(values)]
+    return [leaf for name in values.dtype.names for leaf in leaves_of(values[name])]
