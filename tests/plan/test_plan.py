@@ -1,0 +1,218 @@
+"""The plan of typical definitions: what is in it once, what is shared, how it is explained."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sash
+from sash import functions as sf
+from sash import monoids as m
+from sash.engine.row_windows import run
+from sash.plan.plan import Options, Plan, plan_of
+from sash.plan.slicing import slices_of
+from tests.engine.test_row_windows import sample
+
+TABLE = sample(300, 41)
+HOUR, DAY = "1 hour", "1 day"
+
+
+def planned(asked: dict[str, Any], every: Any = False, time: str = "ts", **options: Any) -> Plan:
+    call = sash.windowed(TABLE, "k", time=time)
+    call = call if every is False else call.every(every)
+    return plan_of(call.query(**asked), TABLE.schema, Options(**options))
+
+
+def test_frames_states_and_columns_are_in_it_once() -> None:
+    asked = {
+        "total": sf.sum("x").over(HOUR),
+        "again": sf.sum("x").over(HOUR),
+        "mean": sf.mean("x").over(HOUR),
+        "long": sf.mean("x").over(DAY),
+        "n": sf.count().over(HOUR),
+        "who": sf.argmax("x", "w").over(HOUR),
+    }
+    plan = planned(asked)
+    assert [str(frame.frame) for frame in plan.frames] == ["the last 1 hour", "the last 1 day"]
+    shape = [(state.frame, state.kind, state.columns, state.kept) for state in plan.states]
+    assert shape == [
+        (0, "combine", ("x",), ("Mean",)),  # sum is part of it
+        (1, "combine", ("x",), ("Mean",)),
+        (0, "count", (), ()),
+        (0, "argument", ("x", "w"), ("ArgMax",)),
+    ]
+    place = {output.name: (output.state, output.member) for output in plan.outputs}
+    assert place["total"] == place["again"]
+    assert {place["total"], place["mean"]} == {(0, 0), (0, 1)}
+    assert plan.columns == ["k", "ts", "x", "w"]
+    assert all(state.typed for state in plan.states if state.choice is not None)
+
+
+def test_states_that_answer_for_nothing_of_each_other_are_kept_apart() -> None:
+    names = ("sum", "mean", "min", "max", "stddev")
+    plan = planned({name: getattr(sf, name)("x").over(HOUR) for name in names})
+    assert [state.kept for state in plan.states] == [("Mean",), ("Min",), ("Max",), ("StdDev",)]
+
+
+@pytest.mark.parametrize("time", ["s", "ts"])
+def test_shared_answers_are_those_of_a_call_each_to_the_bit(time: str) -> None:
+    frames = {"a": 7, "b": 40, "rows": None}
+    names = ("count", "sum", "mean", "min", "max", "stddev", "variance", "range", "stddev_pop")
+    asked: dict[str, Any] = {}
+    for label, size in frames.items():
+        frame: Any = sash.rows(6)
+        if size is not None:
+            frame = sash.range_between(-size, 0) if time == "s" else f"{size} s"
+        asked |= {f"{name}_{label}": getattr(sf, name)("y").over(frame) for name in names}
+    floats = pa.array(np.random.default_rng(2).normal(size=300), mask=np.arange(300) % 7 == 3)
+    table = TABLE.append_column("y", floats)
+    together = sash.windowed(table, "k", time=time).agg(**asked)
+    for name, a in asked.items():
+        alone = sash.windowed(table, "k", time=time).agg(**{name: a})
+        assert together.column(name).equals(alone.column(name)), name
+
+
+def counting(count: list[int]) -> m.Monoid:
+    def combine(a: int, b: int) -> int:
+        count[0] += 1
+        return a + b
+
+    return m.Monoid("counting", 0, lambda w: 0 if w is None else len(w), combine, dtype=object)
+
+
+def test_no_more_combines_than_with_a_call_each() -> None:
+    count = [0]
+    monoid = counting(count)
+    twice = {
+        "total": sf.apply(monoid, "w").over(sash.rows(9)),
+        "same": sf.apply(monoid, "w").over(sash.rows(9)),
+        "half": sf.apply(monoid.with_(lower=lambda v: v / 2), "w").over(sash.rows(30)),
+    }
+
+    def combines(asked: dict[str, Any]) -> int:
+        query = sash.windowed(TABLE, "k", time="s").query(**asked)
+        plan = plan_of(query, TABLE.schema)
+        count[0] = 0
+        list(run(plan, TABLE.to_batches()))
+        return count[0]
+
+    apart = sum(combines({name: a}) for name, a in twice.items())
+    assert 0 < combines(twice) < apart
+
+
+def test_a_plan_with_every_has_its_kinds_as_frames_and_shares_slices() -> None:
+    asked = {
+        "a": sf.sum("x").over("10 minutes"),
+        "b": sf.mean("x").over(sash.sliding("1 hour", "15 minutes")),
+        "c": sf.median("x").over("10 minutes"),
+    }
+    plan = planned(asked, "5 minutes")
+    assert plan.query.every is not None
+    assert plan.query.every.kinds == tuple(frame.frame for frame in plan.frames)
+    assert plan.query.window == ("window", "window_start", "window_end")
+    [slices] = plan.slices
+    minute = 60_000_000
+    assert (slices.period, slices.lengths) == (15 * minute, (5 * minute,) * 3)
+    assert slices.technique == "panes"
+    assert slices.frames == (0, 1)
+    assert slices.longest == (2, 12)
+    assert [(state.frame, state.slices) for state in plan.states] == [(0, 0), (1, 0), (0, None)]
+    reasons = [state.choice.algorithm for state in plan.states if state.choice is not None]
+    assert reasons == ["Recalc", "TwoStacksLite"]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "edges"),
+    [
+        ([sash.sliding(7, 5)], (5, (0, 2))),
+        ([sash.sliding(10, 5)], (5, (0,))),
+        ([sash.sliding(10, 5, offset=3)], (5, (3,))),
+        ([sash.sliding(10, 5, closed="right")], (5, (1,))),
+        ([sash.sliding(10, 5, closed="both")], (5, (0, 1))),
+        ([sash.sliding(10, 5, closed="neither")], (5, (0, 1))),
+        ([sash.sliding(6, 4), sash.sliding(6, 6)], (12, (0, 2, 4, 6, 8, 10))),
+    ],
+)
+def test_where_slices_are_cut(kinds: list[Any], edges: tuple[int, tuple[int, ...]]) -> None:
+    [slices] = slices_of(kinds, None, whole=True)
+    assert (slices.period, slices.edges) == edges
+    for kind, longest in zip(kinds, slices.longest, strict=True):
+        starts = range(kind.offset, kind.offset + slices.period, kind.slide)
+        above = kind.closed in ("right", "both")
+        below = kind.closed in ("right", "neither")
+        counts = [
+            sum(t % slices.period in slices.edges
+                for t in range(s + below, s + kind.size + above))
+            for s in starts
+        ]  # fmt: skip
+        assert longest == max(counts)
+
+
+def test_windows_that_cannot_be_sliced_follow_rows() -> None:
+    assert slices_of([sash.sliding(7, 5)], None, whole=False) == ()
+    primes = [sash.sliding(n, n) for n in (10_007, 10_009)]
+    assert slices_of(primes, None, whole=True)[0].period == 10_007 * 10_009
+    assert slices_of([*primes, sash.sliding(99_991, 99_991)], None, whole=True) == ()
+
+
+def test_explain_prints_the_plan_as_text_as_data_and_as_html() -> None:
+    call = sash.windowed(TABLE, "k", time="ts").every("5 minutes")
+    told = call.explain(
+        a=sf.sum("x").over("10 minutes"), b=sf.max("x").over(sash.sliding("1 hour", "15 minutes"))
+    )
+    lines = told.splitlines()
+    assert lines[0] == "2 aggregations over 2 frames, by k, in order of ts"
+    assert lines[1] == (
+        "slices    panes of 5 minutes: rows are combined once per key and slice, "
+        "for windows 1 and 2"
+    )
+    assert any("b: max(x), TwoStacksLite" in line and "over slices" in line for line in lines)
+    data = json.loads(json.dumps(told.json()))
+    assert data["slices"][0]["technique"] == "panes"
+    assert [frame["frame"] for frame in data["frames"]] == [
+        "10 minutes every 5 minutes", "1 hour every 15 minutes",
+    ]  # fmt: skip
+    assert [state["slices"] for state in data["states"]] == [0, 0]
+    assert data["outputs"][0] == {"name": "a", "state": 0, "member": 0, "type": "double"}
+    html = told._repr_html_()
+    assert html.startswith("<div")
+    assert "panes of 5 minutes" in html
+    pairs = call.explain(a=sf.sum("x").over("7 minutes"))
+    assert "pairs, of 2 minutes and 3 minutes in turn" in pairs
+    rows = sash.windowed(TABLE, "k", time="ts").every(sash.rows(5))
+    assert "panes of 5 rows" in rows.explain(a=sf.sum("x").over(sash.rows(10)))
+
+
+def test_latency_and_algorithm_decide() -> None:
+    worst = planned({"hi": sf.max("x").over(HOUR)}, latency="worst")
+    assert worst.states[0].choice is not None
+    assert worst.states[0].choice.algorithm == "DABALite"
+    with pytest.raises(ValueError, match="hi: algorithm='SubtractOnEvict' cannot do this: Max has"):
+        planned({"hi": sf.max("x").over(HOUR)}, algorithm="SubtractOnEvict")
+    with pytest.raises(ValueError, match="latency must be 'average' or 'worst', not 'soon'"):
+        planned({"hi": sf.max("x").over(HOUR)}, latency="soon")
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "says"),
+    [
+        ({"a": sf.sum("x")}, ValueError, "a: sum.x. has no window"),
+        ({"a": sf.sum("w").over(HOUR)}, TypeError, "a: sum takes a column of numbers, but w is"),
+        ({"a": sf.sum("y").over(HOUR)}, KeyError, "no column 'y'"),
+        ({"x": sf.sum("x").over(HOUR)}, ValueError, "x: there is a column of that name already"),
+        ({"a": sf.sum("x").over(sash.range_between(-3, 0))}, TypeError, "a: .* plain number"),
+    ],
+)
+def test_what_is_wrong_is_named(asked: dict[str, Any], error: type[Exception], says: str) -> None:
+    with pytest.raises(error, match=says):
+        planned(asked)
+
+
+def test_a_plan_says_about_how_many_combines_it_takes() -> None:
+    assert planned({"n": sf.count().over(HOUR)}).combines == 0
+    assert planned({"hi": sf.max("x").over(HOUR)}).combines == 3
+    assert planned({"hi": sf.max("x").over(HOUR)}, HOUR).combines == 1
