@@ -153,15 +153,15 @@ class ExcludingCombiner:
         """The answers over windows of known rows, and which are null."""
         monoid = self._state.monoid
         assert monoid is not None
-        total, some = self._parts[0].follow(known.parts[0])[0], known.parts[0].sizes > 0
+        first = known.parts[0]
+        total, some = self._parts[0].follow(first)[0], first.lo < first.hi
         nulls = None
         for i, piece in enumerate(known.parts[1:], 1):
-            younger = self._parts[i].follow(piece)[0]
+            younger, more = self._parts[i].follow(piece)[0], piece.lo < piece.hi
             last = i == len(self._parts) - 1
-            total, nulls = merged(
-                monoid if last else partials_of(monoid), total, some, younger, piece.sizes > 0
-            )
-            some = some | (piece.sizes > 0)
+            given = monoid if last else partials_of(monoid)
+            total, nulls = merged(given, total, some, younger, more)
+            some = some | more
         return total, nulls
 
     def forget(self, row: int) -> None:
@@ -214,7 +214,7 @@ def merged(
     monoid: Monoid, older: Any, is_older: np.ndarray, younger: Any, is_younger: np.ndarray
 ) -> tuple[Any, Any]:
     """The answers over partials of older and younger pieces, and which numbers are null."""
-    has = is_older.astype(np.int8) + 2 * is_younger.astype(np.int8)
+    has = is_older.view(np.int8) | (is_younger.view(np.int8) << 1)
     if isinstance(older, list):
         with localcontext(EXACT):
             triples = zip(older, younger, has.tolist(), strict=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,8 +25,8 @@ class Passing:
 
     def take(self, condition: pa.Array) -> None:
         """Take the condition of a batch's rows."""
-        self._mask = pc.fill_null(condition, False)
-        self._ranks.take(pc.if_else(self._mask, True, pa.scalar(None, pa.bool_())))
+        self._mask = pc.fill_null(condition, False) if condition.null_count else condition
+        self._ranks.mark(np.asarray(self._mask))
 
     def only(self, column: pa.Array) -> pa.Array:
         """The rows of a column, of the batch that was taken last, that pass."""

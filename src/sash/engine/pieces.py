@@ -29,11 +29,16 @@ class Pieces(NamedTuple):
     @property
     def sizes(self) -> np.ndarray:
         """How many rows each window has."""
-        return sum((part.sizes for part in self.parts), np.zeros(len(self.lo), np.int64))
+        total = self.parts[0].sizes
+        for part in self.parts[1:]:
+            total += part.sizes
+        return total
 
     @property
     def empty(self) -> np.ndarray | None:
         """Which windows have no rows; None: all have some."""
+        if any(part.shortest > 0 for part in self.parts):
+            return None
         none = self.sizes == 0
         return none if none.any() else None
 

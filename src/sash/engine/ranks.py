@@ -26,15 +26,21 @@ class Ranks:
         if column.null_count == 0 and self._tape is None:
             self._rows += len(column)
             return column
+        self.mark(np.asarray(pc.is_valid(column)))
+        return column.drop_null() if column.null_count else column
+
+    def mark(self, known: np.ndarray) -> None:
+        """Count rows, of which some are known."""
         if self._tape is None:
             self._tape = Tape(np.int64)
             self._tape.base, self._known = self._rows, self._rows
-        valid = np.asarray(pc.is_valid(column))
-        ranks = self._known + np.cumsum(valid) - valid
-        self._tape.add(ranks)
-        self._known += int(valid.sum())
-        self._rows += len(column)
-        return column.drop_null() if column.null_count else column
+        counted = np.cumsum(known, dtype=np.int64)
+        last = int(counted[-1]) if len(counted) else 0
+        counted -= known
+        counted += self._known
+        self._tape.add(counted)
+        self._known += last
+        self._rows += len(known)
 
     @overload
     def of(self, bounds: Bounds) -> Bounds: ...
@@ -56,6 +62,8 @@ class Ranks:
         assert tape is not None
         if len(tape) == 0:
             return np.minimum(rows, tape.base)
+        if len(rows) and rows[0] >= tape.base and rows[-1] < tape.base + len(tape):
+            return tape.values[rows - tape.base]  # rows grow: all are within
         inside = np.clip(rows - tape.base, 0, len(tape) - 1)
         ranks = tape.values[inside]
         ranks = np.where(rows >= tape.base + len(tape), self._known, ranks)
