@@ -20,7 +20,7 @@ from sash.engine.columns import numbers, one_array
 from sash.engine.frames import Finder
 from sash.engine.row_windows import ends_of
 from sash.engine.rows import HELD
-from sash.engine.stream.forest import KeyMap, prefix, starts
+from sash.engine.stream.forest import KeyMap, prefix, prove_equal, starts
 from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.partials import Items, PartialState
 from sash.engine.stream.tails import Tails
@@ -46,8 +46,9 @@ def base_schema(plan: Plan) -> pa.Schema:
 
 
 def keys_of(table: pa.Table) -> KeyMap:
-    """The keys of rows in order of key."""
+    """The keys of rows in order of key; Collision where two of them have one number."""
     ids, checks = (numbers(one_array(table.column(name))) for name in (KEY, CHECK))
+    prove_equal(checks, ids)
     first = starts(ids)
     return KeyMap(ids[first], checks[first], None, [])
 
