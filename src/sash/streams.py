@@ -10,7 +10,7 @@ import pyarrow as pa
 from sash import stores
 from sash.engine.answers import raw_types
 from sash.engine.stream.definition import LATE, Stats, StreamDefinition
-from sash.engine.stream.live import LiveStream
+from sash.engine.stream.live import LiveStream, kept_schema
 from sash.engine.stream.shard import Step
 from sash.plan.definition import Aggregation, Query
 from sash.plan.explain import Explanation
@@ -81,8 +81,8 @@ class Live:
         self._live: LiveStream | None = None
         self._late_rows = 0
         self._stats = Stats()
-        if self._space is not None and (found := self._space.get_many([b"schema"])[0]) is not None:
-            self._start(pa.ipc.read_schema(pa.py_buffer(found)))
+        if self._space is not None and (schema := kept_schema(self._space)) is not None:
+            self._start(schema)
 
     def feed(self, batch: Any) -> Any:
         """Take a pyarrow, pandas or polars table; give the rows that are now answered, alike.
@@ -120,10 +120,8 @@ class Live:
 
     def commit(self, offset: Any = None) -> None:
         """Have the store keep the state as it is now; `offset` comes back after a restart."""
-        if self._live is not None and self._space is not None:
+        if self._live is not None:
             self._live.commit(offset)
-            schema = self._live.definition.schema.serialize()
-            self._space.put_many([(b"schema", bytes(schema))])
 
     @property
     def offset(self) -> Any:

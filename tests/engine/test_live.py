@@ -19,6 +19,7 @@ import sash
 from sash import functions as sf
 from sash import stores
 from sash.engine.stream.pages import StateError
+from sash.stores.memory import Memory
 from tests.engine.streams import FRAMES, rows, same
 
 TEN = sash.range_between(-10, 0)
@@ -171,6 +172,43 @@ def test_a_store_with_another_definition() -> None:
     longer = sf.sum("x").over(sash.range_between(-40, 0))
     with pytest.raises(StateError, match="become longer"):
         sash.stream("k", time="t", store=store).agg(s=longer)
+
+
+class Counted(Memory):
+    """Counts its commits."""
+
+    commits = 0
+
+    def _commit(self, *given: Any) -> None:
+        self.commits += 1
+        super()._commit(*given)
+
+
+def test_a_commit_is_one_commit_of_the_store() -> None:
+    """Offset and columns go with the state: a process may be killed between two commits."""
+    store = Counted()
+    live = sash.stream("k", time="t", store=store).agg(s=sf.sum("x").over(TEN))
+    live.feed(pa.table({"k": [1], "t": [1], "x": [1.0]}))
+    live.commit(offset=7)
+    assert store.commits == 1
+    assert sash.stream("k", time="t", store=store).agg(s=sf.sum("x").over(TEN)).offset == 7
+
+
+@pytest.mark.parametrize("record", [b"offset", b"schema"])
+def test_a_damaged_offset_or_schema_is_found(record: bytes) -> None:
+    store = stores.open("memory:")
+    live = sash.stream("k", time="t", store=store).agg(s=sf.sum("x").over(TEN))
+    live.feed(pa.table({"k": [1], "t": [1], "x": [1.0]}))
+    live.commit(offset=40)
+    space = store.space(b"stream")
+    (good,) = space.get_many([record])
+    assert good is not None
+    for place in range(len(good)):
+        damaged = bytearray(good)
+        damaged[place] ^= 1 << place % 8
+        space.put_many([(record, bytes(damaged))])
+        with pytest.raises(stores.DamagedState):
+            sash.stream("k", time="t", store=store).agg(s=sf.sum("x").over(TEN))
 
 
 KILLED = """

@@ -15,8 +15,9 @@ from sash.engine.stream.manifest import NAME, Manifest
 from sash.engine.stream.pages import Bytes, BytesPages, MemoryPages, PageStore
 from sash.engine.stream.shard import Shard, Step, Work
 from sash.stores import Store
+from sash.stores.encoding import seal, unseal
 
-OFFSET = b"offset"
+OFFSET, SCHEMA = b"offset", b"schema"
 
 
 class Uncommitted(Bytes):
@@ -47,6 +48,12 @@ class Uncommitted(Bytes):
         self._new, self._gone = {}, []
 
 
+def kept_schema(store: Store) -> pa.Schema | None:
+    """The columns of the stream that a store keeps; it began with them."""
+    (found,) = store.get_many([SCHEMA])
+    return None if found is None else pa.ipc.read_schema(pa.py_buffer(unseal(found, SCHEMA)))
+
+
 class LiveStream:
     """A definition at work on tables as they come: `feed`, `advance`, `current`, `commit`."""
 
@@ -61,7 +68,7 @@ class LiveStream:
         if store is not None:
             self._known, offset = store.get_many([NAME.encode(), OFFSET])
             manifest = None if self._known is None else Manifest.load(self._known)
-            self._offset = None if offset is None else json.loads(offset)
+            self._offset = None if offset is None else json.loads(bytes(unseal(offset, OFFSET)))
         self._shard = Shard(self._work, pages, manifest)
 
     @property
@@ -107,7 +114,11 @@ class LiveStream:
         if self._bytes is None:
             return
         manifest = self._shard.manifest.dump()
-        records = {NAME.encode(): manifest, OFFSET: json.dumps(offset).encode()}
+        records = {
+            NAME.encode(): manifest,
+            OFFSET: seal(json.dumps(offset).encode(), kind=OFFSET),
+            SCHEMA: seal(self.definition.schema.serialize(), kind=SCHEMA),
+        }
         self._bytes.commit(records, self._known)
         self._known, self._offset = manifest, offset
 
