@@ -2,11 +2,15 @@
 
     python -m benchmarks.tables                    10 million rows, windows of 1,000 and 100,000
     python -m benchmarks.tables --rows 1000000 --windows 10 1000 1000000
-    python -m benchmarks.tables --experiment flat  the time a row takes, windows of 10 to 10^6
+    python -m benchmarks.tables --rows 5000000 --keys 1000 --order random --windows 100
+    python -m benchmarks.tables --experiment features --keys 1000    24 features in one call
+    python -m benchmarks.tables --experiment flat  the time per row, windows of 10 to 10^6
 
-Rates are million rows a second, the best of several runs taken in turns; `x polars` is how
-many times as fast Sash is. All have the same number of threads. Times are regular, or with
---times random uniform, which is harder for everyone: no step is like the last.
+Rates are million rows per second, the best of several runs taken in turns; `x polars` is how
+many times as fast Sash is. All have the same number of threads. Times are random, or with
+--times regular even, which is easier for everyone. With keys, a window is so many rows of a
+key, on average; rows are in order of time, or with --order random in none. polars is asked in
+its best way: rolling_max_by(...).over(key).
 """
 
 from __future__ import annotations
@@ -30,47 +34,83 @@ NAMES = {
 }  # fmt: skip
 
 
-def rows(n: int, times: str) -> pa.Table:
-    """One key, a row a microsecond on average."""
-    rng = np.random.default_rng(1)
-    ticks = np.arange(n) if times == "regular" else np.sort(rng.integers(0, n, n))
-    return pa.table({"t": ticks.astype("datetime64[us]"), "x": rng.random(n)})
+def rows(options: argparse.Namespace, n: int | None = None) -> pa.Table:
+    """Rows of one key or of many, one per microsecond on average."""
+    rng, n = np.random.default_rng(1), n or options.rows
+    ticks = np.arange(n) if options.times == "regular" else np.sort(rng.integers(0, n, n))
+    columns = {"t": ticks.astype("datetime64[us]"), "x": rng.random(n)}
+    if options.keys:
+        columns["k"] = rng.integers(0, options.keys, n)
+    if options.order == "random":
+        order = rng.permutation(n)
+        columns = {name: column[order] for name, column in columns.items()}
+    return pa.table(columns)
 
 
-def candidates(data: pa.Table, name: str, window: int, slow: bool) -> dict[str, Callable[[], Any]]:
-    """The same rolling aggregation in each library."""
-    import duckdb
+def in_polars(name: str, size: int, key: str | None) -> Any:
+    """A rolling aggregation as an expression, over a key if there is one."""
     import polars
 
-    rolling, sql = NAMES[name]
-    frame = polars.from_arrow(data).with_columns(polars.col("t").set_sorted())
-    expression = getattr(polars.col("x"), rolling)("t", window_size=f"{window}us", closed="both")
-    asked = getattr(sf, name)("x").over(f"{window} us")
+    rolling = getattr(polars.col("x"), NAMES[name][0])
+    expression = rolling("t", window_size=f"{size}us", closed="both")
+    return expression.over(key) if key else expression
+
+
+def candidates(data: pa.Table, name: str, size: int, slow: bool) -> dict[str, Callable[[], Any]]:
+    """The same rolling aggregation in each library."""
+    import polars
+
+    key = "k" if "k" in data.column_names else None
+    frame = polars.from_arrow(data)
+    if bool((np.diff(data.column("t").to_numpy().astype(np.int64)) >= 0).all()):
+        frame = frame.with_columns(polars.col("t").set_sorted())
+    asked = getattr(sf, name)("x").over(f"{size} us")
+    expression = in_polars(name, size, key)
     found = {
-        "sash": lambda: sash.windowed(data, time="t").agg(y=asked),
+        "sash": lambda: sash.windowed(data, key or (), time="t").agg(y=asked),
         "polars": lambda: frame.select(expression),
     }
     if slow:
-        connection = duckdb.connect()
-        connection.execute(f"SET threads={os.cpu_count()}")
-        connection.register("data", data)
-        over = (
-            f"ORDER BY t RANGE BETWEEN INTERVAL '{window} microseconds' PRECEDING AND CURRENT ROW"
-        )
-        query = f"SELECT {sql}(x) OVER ({over}) AS y FROM data"
-        found["duckdb"] = lambda: connection.execute(query).to_arrow_table()
-        series = data.to_pandas().set_index("t")["x"]
-        method = "std" if name == "stddev" else name
-        found["pandas"] = lambda: getattr(series.rolling(f"{window}us", closed="both"), method)()
+        found["duckdb"] = in_duckdb(data, name, size, key)
+        found["pandas"] = in_pandas(data, name, size, key)
     return found
+
+
+def in_duckdb(data: pa.Table, name: str, size: int, key: str | None) -> Callable[[], Any]:
+    """A rolling aggregation as SQL."""
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.execute(f"SET threads={os.cpu_count()}")
+    connection.register("data", data)
+    partition = f"PARTITION BY {key} " if key else ""
+    frame = f"RANGE BETWEEN INTERVAL '{size} microseconds' PRECEDING AND CURRENT ROW"
+    query = f"SELECT {NAMES[name][1]}(x) OVER ({partition}ORDER BY t {frame}) AS y FROM data"
+    return lambda: connection.sql(query).to_arrow_table()
+
+
+def in_pandas(data: pa.Table, name: str, size: int, key: str | None) -> Callable[[], Any]:
+    """A rolling aggregation in pandas, which takes rows in order of time only."""
+    method = "std" if name == "stddev" else name
+    if key is None:
+        series = data.to_pandas().set_index("t")["x"]
+        return lambda: getattr(series.sort_index().rolling(f"{size}us", closed="both"), method)()
+    whole = data.to_pandas()
+
+    def run() -> Any:
+        grouped = whole.sort_values("t", kind="stable").set_index("t").groupby(key)["x"]
+        return getattr(grouped.rolling(f"{size}us", closed="both"), method)()
+
+    return run
 
 
 def compare(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Each aggregation and window in each library."""
-    data = rows(options.rows, options.times)
+    data = rows(options)
     for window in options.windows:
         for name in options.aggregations:
-            runs = candidates(data, name, window, not options.quick)
+            size = window * max(1, options.keys)
+            runs = candidates(data, name, size, not options.quick)
             runs["sash"]()
             best = best_of(runs, options.repeat)
             row: dict[str, Any] = {"aggregation": name, "window": window}
@@ -78,12 +118,32 @@ def compare(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             yield row | {f"x {k}": s / best["sash"] for k, s in best.items() if k != "sash"}
 
 
+def features(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """24 features in one call: four aggregations over six windows."""
+    import polars
+
+    data, key = rows(options), "k" if options.keys else None
+    sizes = [w * max(1, options.keys) for w in (5, 10, 20, 50, 100, 200)]
+    pairs = [(name, size) for name in NAMES for size in sizes]
+    asked = {f"{name}_{size}": getattr(sf, name)("x").over(f"{size} us") for name, size in pairs}
+    expressions = [in_polars(name, size, key).alias(f"{name}_{size}") for name, size in pairs]
+    frame = polars.from_arrow(data)
+    runs = {
+        "sash": lambda: sash.windowed(data, key or (), time="t").agg(**asked),
+        "polars": lambda: frame.select(expressions),
+    }
+    runs["sash"]()
+    best = best_of(runs, options.repeat)
+    row: dict[str, Any] = {"features": len(pairs), "keys": options.keys, "order": options.order}
+    row |= {k: options.rows / s / 1e6 for k, s in best.items()}
+    yield row | {"x polars": best["polars"] / best["sash"]}
+
+
 def own(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """A user-defined monoid against pandas' rolling.apply, on fewer rows."""
     n = max(10_000, options.rows // 10)
-    data = rows(n, options.times)
-    monoid = sash.Monoid("spread", (np.inf, -np.inf), both, wider, lambda v: v[1] - v[0])
-    asked = sf.apply(monoid, "x").over("1000 us")
+    data = rows(argparse.Namespace(**{**vars(options), "keys": 0, "order": "time"}), n)
+    asked = sf.apply(spread_of(), "x").over("1000 us")
     series = data.to_pandas().set_index("t")["x"]
     rolling = series.rolling("1000us", closed="both")
     runs = {
@@ -97,6 +157,15 @@ def own(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     yield row | {"x pandas apply": best["pandas apply"] / best["sash"]}
 
 
+def spread_of() -> sash.Monoid:
+    """A user's own monoid: how far apart the extremes are."""
+    return sash.Monoid("spread", (np.inf, -np.inf), both, wider, apart)
+
+
+def apart(v: tuple[float, float]) -> float:
+    return v[1] - v[0]
+
+
 def both(x: float) -> tuple[float, float]:
     return (x, x)
 
@@ -106,8 +175,8 @@ def wider(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]
 
 
 def flat(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """The time a row takes, over windows of 10 to 10^6 rows."""
-    data = rows(options.rows, options.times)
+    """The time per row, over windows of 10 to 10^6 rows."""
+    data = rows(argparse.Namespace(**{**vars(options), "keys": 0, "order": "time"}))
     windows = [10, 1000, 100_000, 1_000_000]
     for name in options.aggregations:
         runs = {str(w): partial(slide, data, name, w) for w in windows}
@@ -123,7 +192,7 @@ def slide(data: pa.Table, name: str, window: int) -> Any:
     return sash.windowed(data, time="t").agg(y=getattr(sf, name)("x").over(f"{window} us"))
 
 
-EXPERIMENTS = {"compare": compare, "own": own, "flat": flat}
+EXPERIMENTS = {"compare": compare, "features": features, "own": own, "flat": flat}
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -133,12 +202,16 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--windows", nargs="+", type=int, default=[1000, 100_000])
     parser.add_argument("--aggregations", nargs="+", default=list(NAMES), choices=NAMES)
-    parser.add_argument("--times", choices=["regular", "random"], default="regular")
+    parser.add_argument("--times", choices=["random", "regular"], default="random")
+    parser.add_argument("--keys", type=int, default=0, help="how many; 0: rows have none")
+    parser.add_argument("--order", choices=["time", "random"], default="time")
     parser.add_argument("--quick", action="store_true", help="leave out DuckDB and pandas")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--out", default="benchmarks/results")
     options = parser.parse_args(arguments)
     name = f"tables_{options.experiment}_{options.times}"
+    if options.keys:
+        name += f"_{options.keys}_keys_{options.order}_order"
     report(name, EXPERIMENTS[options.experiment](options), options.out)
 
 
