@@ -114,6 +114,24 @@ def test_windows_every_slide(seed: int, monkeypatch: pytest.MonkeyPatch) -> None
     check_every(seed, monkeypatch)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_windows_of_several_kinds_share_slices(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3000 + seed)
+    vary(rng, monkeypatch)
+    table = rows(rng, 300, 5, 8)
+    definition = defined(
+        every=5,
+        short=sf.sum("x").over(sash.range_between(-10, 0)),
+        who=sf.argmax("x", "s").over(sash.range_between(-10, 0)),
+        long=sf.sum("x").over(sash.range_between(-35, 0)),
+        own=sf.collect_list("i").over(sash.sliding(12, 4)),
+    )
+    run = Run(definition, collide=[None, 3][seed % 2])
+    found = run.all(table, cuts(rng, 300), delay=int(rng.integers(0, 6)))
+    expected = aggregate(definition.plan.query, without(table, run.late))
+    same(found, expected, [(name, "ascending") for name in ("k", "window", "window_start")])
+
+
 @pytest.mark.slow
 def test_windows_every_slide_for_many_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(100, 600):

@@ -33,6 +33,7 @@ from sash.windows.frames import (
     Session,
     Sliding,
     SlidingCalendar,
+    SlidingRows,
     Until,
     length,
 )
@@ -81,16 +82,25 @@ class StreamDefinition:
 
     def __post_init__(self) -> None:
         every = self.plan.query.every
-        if every is not None and isinstance(every.one, SlidingCalendar):
+        for kind in () if every is None else every.kinds:
+            if isinstance(kind, SlidingCalendar):
+                raise ValueError(
+                    "every: calendar windows do not run on a stream; give a duration, as in '1 day'"
+                )
+            if isinstance(kind, SlidingRows):
+                raise ValueError(f"every: {kind} does not run on a stream: give windows by time")
+            if kind.closed != "left":
+                raise ValueError("every: windows of a stream are [start, end): leave out closed")
+            if kind.fill:
+                raise ValueError(
+                    "every: fill=True does not run on a stream: a key's last is not known"
+                )
+        if every is not None and len(every.kinds) > 1 and "rows" in self.of_structure:
+            names = ", ".join(self.outputs_of("rows"))
             raise ValueError(
-                "every: calendar windows do not run on a stream; give a duration, as in '1 day'"
+                f"{names}: on a stream with windows of several kinds, every takes aggregations "
+                "that slices answer: make a call for each kind"
             )
-        if every is not None and every.closed != "left":
-            raise ValueError("every: windows of a stream are [start, end): leave out closed")
-        if every is not None and every.fill:
-            raise ValueError("every: fill=True does not run on a stream: a key's last is not known")
-        if self.plan.query.ties:
-            raise ValueError("time: several columns of order do not run on a stream; give one")
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -201,7 +211,8 @@ class StreamDefinition:
     def behind(self) -> float:
         """How long before a row its windows by time begin."""
         if self.plan.query.every is not None:
-            return steps_of(self.plan.query.every.size, self.plan.unit)
+            kinds = self.plan.query.every.kinds
+            return max(steps_of(k.size, self.plan.unit) for k in kinds if isinstance(k, Sliding))
         return max((_or_infinity(frame.reach.behind) for frame in self.by_time), default=0)
 
     @cached_property

@@ -252,6 +252,13 @@ class Forest:
                 found.append(part)
         return found
 
+    def prove(self, rows: Rows) -> None:
+        """Raise Collision if a key of rows, in order of key, has the number of another that is
+        here: before they are added, as nothing may be answered for a while."""
+        ids, checks = unique(rows.ids, rows.checks)
+        if self.leaves and checks.any():  # one integer column is its own number
+            self.middle(self.leaves[0].first, self.trunk.next, KeyMap(ids, checks, None, []))
+
     # Late rows.
 
     def insert(self, groups: Sequence[tuple[Node, pa.Table]]) -> None:

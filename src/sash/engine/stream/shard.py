@@ -262,6 +262,7 @@ class Shard:
         if sliced.states:
             if sealed is not None:
                 made = sliced.slices(self.forest, sealed)
+                self.forest.prove(self.forest.rows_of(made))
                 for chosen in cut(self._times(made), BULK):
                     self.forest.append(made if chosen is None else made.filter(pa.array(chosen)))
             parts.append(sliced.answer(self.forest, before, now))
@@ -281,6 +282,8 @@ class Shard:
         if not self.definition.keeps_bulks:
             return
         times = self._times(rows)
+        if self.definition.ahead:
+            self.forest.prove(self.forest.rows_of(rows))
         for chosen in cut(times, BULK):
             part = rows if chosen is None else rows.filter(pa.array(chosen))
             rest = None

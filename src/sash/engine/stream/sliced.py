@@ -26,29 +26,26 @@ from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.partials import Items, PartialState
 from sash.engine.tape import Tape
 from sash.kernel.compiled import compiled
-from sash.plan.plan import Plan, plan_of
+from sash.plan.periodic import KIND
+from sash.plan.plan import FramePlan, Plan, plan_of
 from sash.plan.reach import steps_of
+from sash.windows.frames import Sliding
 
 
 class SlicedWindows:
-    """The windows of a definition with `every`, in a forest of slices."""
+    """The windows of a definition with `every`, of one or several kinds, in a forest of slices."""
 
     def __init__(self, definition: StreamDefinition) -> None:
-        plan, every = definition.plan, definition.plan.query.every
-        assert every is not None
+        plan = definition.plan
         self.definition, self.plan = definition, plan
-        given = (steps_of(b, plan.unit) for b in (every.size, every.slide, every.offset))
-        self.size, self.slide, self.offset = given
         self._kind = plan.schema.field(definition.time).type
         self._dtype = tick_type(self._kind)
+        self.kinds = [KindOfWindows(definition, frame) for frame in plan.frames]
+        self.offset = self.kinds[0].offset
+        lengths = [x for k in self.kinds for x in (k.size, k.slide, k.offset - self.offset)]
         whole = self._dtype.kind == "i"
-        self.step: Any = math.gcd(int(self.size), int(self.slide)) if whole else self.slide
-        make = PartialState
-        self.states = [
-            make(plan, s, definition.allow_pickle)
-            for s in definition.of_structure.get("slices", [])
-        ]
-        self._run = compiled(windows, time_target(self._dtype, At, Store)).run
+        self.step: Any = math.gcd(*(int(x) for x in lengths)) if whole else self.kinds[0].slide
+        self.states = [state for kind in self.kinds for state in kind.states]
 
     def edge(self, now: float | None) -> float | None:
         """The last time that is in a slice which is complete once the watermark is there."""
@@ -79,24 +76,57 @@ class SlicedWindows:
 
     def answer(self, forest: Forest, before: float | None, now: float) -> pa.Table | None:
         """The windows that the watermark has passed, of all keys that have rows in them."""
-        if not forest.leaves:
+        parts = [kind.answer(forest, self.step, before, now) for kind in self.kinds]
+        found = [part for part in parts if part is not None]
+        if len(self.kinds) == 1 or not found:
+            return found[0] if found else None
+        return pa.concat_tables(found, promote_options="default")
+
+
+class KindOfWindows:
+    """Windows of one size and slide."""
+
+    def __init__(self, definition: StreamDefinition, frame: FramePlan) -> None:
+        plan, every = definition.plan, definition.plan.query.every
+        assert every is not None
+        assert isinstance(frame.frame, Sliding)
+        self.plan, self._name = plan, str(frame.frame) if len(every.kinds) > 1 else None
+        kind = frame.frame
+        given = (steps_of(b, plan.unit) for b in (kind.size, kind.slide, kind.offset))
+        self.size, self.slide, self.offset = given
+        self._kind = plan.schema.field(definition.time).type
+        self._dtype = tick_type(self._kind)
+        kept = definition.of_structure.get("slices", [])
+        self.states = [
+            PartialState(plan, state, definition.allow_pickle)
+            for state in kept
+            if state.frame == frame.number
+        ]
+        self._run = compiled(windows, time_target(self._dtype, At, Store)).run
+
+    def answer(
+        self, forest: Forest, step: Any, before: float | None, now: float
+    ) -> pa.Table | None:
+        """The windows of this kind that the watermark has passed."""
+        if not forest.leaves or not self.states:
             return None
         least, first, last = self._due(forest, before, now)
         if last < first:
             return None
-        ids, times, keys, items = self._items(forest, first, last)
+        ids, times, keys, items = self._items(forest, step, first, last)
         if not len(ids):
             return None
         lo, hi, number = self._bounds(ids, times, least, now)
         if not len(lo):
             return None
-        starts_ = self.offset + number * self.slide
-        columns: dict[str, Any] = {}
+        begins = self.offset + number * self.slide
         at_first = pa.array(lo)
-        columns |= {name: keys.column(name).take(at_first) for name in self.plan.query.by}
-        columns["window_start"] = answers_as(starts_.astype(self._dtype), None, self._kind)
+        columns = {name: keys.column(name).take(at_first) for name in self.plan.query.by}
+        if self._name is not None:
+            columns[KIND] = pa.array([self._name] * len(lo), pa.string())
+        columns["window_start"] = answers_as(begins.astype(self._dtype), None, self._kind)
         columns["window_end"] = answers_as(
-            (starts_ + self.size).astype(self._dtype), None, self._kind
+            (begins + self.size).astype(self._dtype), None, self._kind
         )
         columns[KEY] = pa.array(ids[lo])
         answers = {}
@@ -106,6 +136,8 @@ class SlicedWindows:
         for output in self.plan.outputs:
             if output.state in answers:
                 columns[output.name] = answers[output.state][output.member]
+            elif self._name is not None:
+                columns[output.name] = pa.nulls(len(lo), output.type or pa.null())
         return pa.table(columns)
 
     def _due(self, forest: Forest, before: float | None, now: float) -> tuple[int, float, float]:
@@ -116,13 +148,13 @@ class SlicedWindows:
         return number, self.offset + number * self.slide, self.offset + last * self.slide
 
     def _items(
-        self, forest: Forest, first: float, last: float
+        self, forest: Forest, step: Any, first: float, last: float
     ) -> tuple[np.ndarray, np.ndarray, pa.Table, list[Items]]:
         """Slices and middles of all keys, in order of key and time."""
         places = [forest.place(state) for state in self.states]
         parts: list[tuple[KeyMap, np.ndarray]] = []
-        begin, stop = forest.since(first), forest.until(last + self.size - self.step)
-        inside = forest.since(last - self.step, after=True), forest.until(first + self.size, True)
+        begin, stop = forest.since(first), forest.until(last + self.size - step)
+        inside = forest.since(last - step, after=True), forest.until(first + self.size, True)
         place = begin
         while place < stop:
             leaf = forest.leaves[place]
@@ -133,7 +165,7 @@ class SlicedWindows:
                 place = end
                 continue
             place += 1
-            for rows in forest.gather(leaf, None, first, last + self.size - self.step):
+            for rows in forest.gather(leaf, None, first, last + self.size - step):
                 items = [forest.items(i, rows) for i in range(len(forest.states))]
                 table = rows.table.select(self.plan.query.by) if self.plan.query.by else None
                 parts.append((KeyMap(rows.ids, rows.checks, table, items), rows.times))
