@@ -30,7 +30,7 @@ def estimated(definition: StreamDefinition, rows_per_second: float, keys: int) -
     rows = rows_per_second * seconds
     bulks = max(1.0, rows / BULK)
     partial = 16 + sum(_partial_width(state) for state in definition.partials)
-    nodes = 2 * min(keys, BULK) * bulks * partial if definition.partials else 0.0
+    nodes = entries(rows, bulks, keys) * partial if definition.partials else 0.0
     tails = keys * sum(
         _tail_width(definition, width) for _ in definition.of_structure.get("tail", [])
     )
@@ -45,6 +45,14 @@ def estimated(definition: StreamDefinition, rows_per_second: float, keys: int) -
         Step("writes", f"about {shown(written)} per second"),
         Step("cores", f"about {cores}, for {rows_per_second:,.0f} rows per second"),
     ]
+
+
+def entries(rows: float, bulks: float, keys: int) -> float:
+    """Partials of the nodes above bulks: per level at most one per row, and per key and node."""
+    if not math.isfinite(rows):
+        return math.inf
+    levels = 1 + math.ceil(math.log2(max(1.0, bulks)))
+    return sum(min(rows, keys * bulks / 2**level) for level in range(levels))
 
 
 def row_width(definition: StreamDefinition) -> int:

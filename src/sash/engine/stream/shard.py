@@ -30,7 +30,7 @@ from sash.engine.stream.pages import CHECK, KEY, Cost, Pages, PageStore, StateEr
 from sash.engine.stream.partials import PartialState
 from sash.engine.stream.sliced import RereadWindows, SlicedWindows
 from sash.engine.stream.tails import Tails
-from sash.engine.stream.time_windows import NUMBER, Due, Edges, TimeWindows
+from sash.engine.stream.time_windows import NUMBER, Due, Edges, TimeWindows, marked
 
 BULK = 1 << 14
 """Rows of a bulk, about: a larger batch is cut at times into several."""
@@ -553,14 +553,6 @@ def told_apart(manifest: Manifest, two: Collision, known: int | None) -> Manifes
     changed = manifest.copy()
     changed.collided[pair] = another_number(two.id, new)
     return changed
-
-
-def marked(due: Due, rows: Rows) -> np.ndarray:
-    """Which rows are due: those of its times, or of its numbers where rows have some."""
-    marks = (rows.times >= due.span.least) & (rows.times <= due.span.most)
-    if NUMBER in rows.table.column_names:
-        marks &= np.isin(rows.table.column(NUMBER), due.rows.table.column(NUMBER))
-    return marks
 
 
 def by_key_and_time(ids: np.ndarray, times: np.ndarray) -> np.ndarray | None:

@@ -227,23 +227,24 @@ class TimeWindows:
                 continue
             for rows in forest.gather(leaf, due.keys, *whole):
                 codes = group_codes(group, np.searchsorted(due.keys.ids, rows.ids))
-                mark = self._marked(due, rows) if leaf.youngest >= span.least else None
+                mark = marked(due, rows) if leaf.youngest >= span.least else None
                 marks = np.zeros(len(codes), np.bool_) if mark is None else mark
                 found.append(Piece(codes, rows.times, marks, rows=rows))
         return found
 
-    def _marked(self, due: Due, rows: Rows) -> np.ndarray:
-        """Which rows of a leaf are due."""
-        if isinstance(due, Moment):
-            return np.zeros(len(rows.ids), np.bool_)
-        marks = (rows.times >= due.span.least) & (rows.times <= due.span.most)
-        if NUMBER in rows.table.column_names:
-            marks &= np.isin(rows.table.column(NUMBER), due.rows.table.column(NUMBER))
-        return marks
-
 
 NUMBER = "_row"
 """The column that numbers rows of one time, where only some of them are due."""
+
+
+def marked(due: Due, rows: Rows) -> np.ndarray:
+    """Which rows are due: those of its times, or of its numbers where rows have some."""
+    if isinstance(due, Moment):
+        return np.zeros(len(rows.ids), np.bool_)
+    marks = (rows.times >= due.span.least) & (rows.times <= due.span.most)
+    if NUMBER in rows.table.column_names:
+        marks &= np.isin(rows.table.column(NUMBER), due.rows.table.column(NUMBER))
+    return marks
 
 
 def group_codes(group: int, keys: np.ndarray) -> np.ndarray:
