@@ -282,8 +282,8 @@ class Shard:
         if not self.definition.keeps_bulks:
             return
         times = self._times(rows)
-        if self.definition.ahead:
-            self.forest.prove(self.forest.rows_of(rows))
+        if self.definition.ahead or any(w.edges.ahead < 0 for w in self.work.by_time):
+            self.forest.prove(self.forest.rows_of(rows))  # not all bulks are read for an answer
         for chosen in cut(times, BULK):
             part = rows if chosen is None else rows.filter(pa.array(chosen))
             rest = None
@@ -426,6 +426,7 @@ class Shard:
             rows = rows if order is None else rows.take(pa.array(order))
             table = rows.select([KEY, CHECK, NUMBER, *self.definition.needed])
             groups.append(Due.of(self.forest.rows_of(table)))
+            self.forest.prove(groups[-1].rows)
             if leaf is not None:
                 late.append((leaf, table))
         if late:
