@@ -2,15 +2,65 @@
 
 from __future__ import annotations
 
-from typing import overload
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sash.engine.bounds import Bounds
+from sash.engine.bounds import FURTHEST, Bounds, Lengths
+from sash.engine.frames import time_target
 from sash.engine.pieces import Pieces
 from sash.engine.tape import Tape
+from sash.kernel.compiled import compiled
+from sash.kernel.words import Int8, Int64, attach
+
+
+class Store(NamedTuple):
+    """What the loops read and write."""
+
+    known: Int8  # whether each row is known
+    ranks: Int64  # how many known rows come before each, from row `base` on
+    lo: Int64
+    hi: Int64
+    to_lo: Int64
+    to_hi: Int64
+    held: int
+
+
+def count_known(memory: Any, n: int, before: int) -> int:
+    """How many known rows come before each of n rows, and before the one after them."""
+    q = attach(memory)
+    for i in range(n):
+        q.ranks[i] = before
+        before += q.known[i]
+    return before
+
+
+def rank_windows(memory: Any, n: int, base: int, end: int, known: int) -> Lengths:
+    """n windows among the known rows, of which there are `known` before row `end`."""
+    q = attach(memory)
+    longest, shortest = 0, FURTHEST
+    for i in range(n):
+        lo, hi = rank(q, q.lo[i], base, end, known), rank(q, q.hi[i], base, end, known)
+        q.to_lo[i], q.to_hi[i] = lo, hi
+        longest, shortest = max(longest, hi - lo), min(shortest, hi - lo)
+    return Lengths(longest, shortest)
+
+
+def rank(q: Any, row: int, base: int, end: int, known: int) -> int:
+    """How many known rows come before one; of rows before `base`, all are taken for known."""
+    if row >= end:
+        return known
+    return q.ranks[row - base] if row >= base else q.ranks[0] + row - base
+
+
+@functools.cache
+def loop(driver: Callable[..., Any]) -> Any:
+    """A compiled loop."""
+    return compiled(driver, time_target(np.dtype(np.int64), Lengths, Store)).run
 
 
 class Ranks:
@@ -34,12 +84,10 @@ class Ranks:
         if self._tape is None:
             self._tape = Tape(np.int64)
             self._tape.base, self._known = self._rows, self._rows
-        counted = np.cumsum(known, dtype=np.int64)
-        last = int(counted[-1]) if len(counted) else 0
-        counted -= known
-        counted += self._known
+        flags, counted = np.ascontiguousarray(known).view(np.int8), np.empty(len(known), np.int64)
+        memory = (flags.ctypes.data, 0, counted.ctypes.data, *(0,) * 10)
+        self._known = loop(count_known)(memory, len(known), self._known)
         self._tape.add(counted)
-        self._known += last
         self._rows += len(known)
 
     @overload
@@ -54,24 +102,21 @@ class Ranks:
             return bounds
         if isinstance(bounds, Pieces):
             return bounds.each(self.of)
-        return Bounds.of(self._before(bounds.lo), self._before(bounds.hi))
-
-    def _before(self, rows: np.ndarray) -> np.ndarray:
-        """How many known rows come before each of `rows`."""
-        tape = self._tape
-        assert tape is not None
-        if len(tape) == 0:
-            return np.minimum(rows, tape.base)
-        if len(rows) and rows[0] >= tape.base and rows[-1] < tape.base + len(tape):
-            return tape.values[rows - tape.base]  # rows grow: all are within
-        inside = np.clip(rows - tape.base, 0, len(tape) - 1)
-        ranks = tape.values[inside]
-        ranks = np.where(rows >= tape.base + len(tape), self._known, ranks)
-        return np.where(rows < tape.base, rows - tape.base + tape.values[0], ranks)
+        tape, n = self._tape, len(bounds.lo)
+        given = (np.ascontiguousarray(side, np.int64) for side in (bounds.lo, bounds.hi))
+        if len(tape) == 0:  # no row has come since
+            return Bounds.of(*(np.minimum(side, tape.base) for side in given))
+        lo, hi = np.empty(n, np.int64), np.empty(n, np.int64)
+        arrays = (*given, lo, hi)
+        places = (number for a in arrays for number in (a.ctypes.data, 0))
+        memory = (0, 0, tape.data, 0, *places, 0)
+        end = tape.base + len(tape)
+        return Bounds(lo, hi, *loop(rank_windows)(memory, n, tape.base, end, self._known))
 
     def before(self, row: int) -> int:
         """How many known rows come before one."""
-        return row if self._tape is None else int(self._before(np.array([row]))[0])
+        one = np.array([row])
+        return int(self.of(Bounds(one, one, 0, 0)).lo[0])
 
     def forget(self, row: int) -> None:
         if self._tape is not None:
