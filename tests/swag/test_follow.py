@@ -117,3 +117,18 @@ def test_a_window_that_followed_goes_on_row_by_row() -> None:
         each.insert(100.0)
         each.evict()
         assert (len(each), each.query()) == (5, 100 + sum(range(16, 20)))
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_sums_that_fit_are_given_though_all_items_together_do_not(compiled: bool) -> None:
+    large = 2**61
+    xs, rows = np.full(100, large), np.arange(100)
+    window = swag.SubtractOnEvict(m.Sum(dtype=np.int64), compiled=compiled)
+    found, _ = window.follow(
+        xs if compiled else xs.tolist(), 0, np.maximum(0, rows - 2), rows + 1, 3
+    )
+    assert list(found) == [large, 2 * large, *[3 * large] * 98]
+    assert window.query() == 3 * large
+    window = swag.SubtractOnEvict(m.Sum(dtype=np.int64), compiled=compiled)
+    with pytest.raises(OverflowError):  # four of them are too many
+        window.follow(xs if compiled else xs.tolist(), 0, np.maximum(0, rows - 3), rows + 1, 4)

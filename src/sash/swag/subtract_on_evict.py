@@ -10,7 +10,23 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sash.kernel.words import FIRST_FREE, Partial, combine, get, hold, inverse, one, put
+from sash.kernel.words import (
+    ANSWER,
+    FIRST_FREE,
+    Partial,
+    attach,
+    combine,
+    get,
+    give,
+    hold,
+    inverse,
+    item,
+    lift,
+    lower,
+    numbers,
+    one,
+    put,
+)
 from sash.monoids.monoid import Monoid
 from sash.swag.window import InOrder, agree, fold
 
@@ -51,6 +67,47 @@ def evict(q: Any, at: At) -> At:
     return At(at.f + 1, at.e, hold(q, TOTAL, inverse(at.total, get(q.part, at.f))))
 
 
+def follow(
+    memory: Any,
+    at: At,
+    shift: int,
+    xs: Any,
+    base: int,
+    n: int,
+    lo: Any,
+    hi: Any,
+    ahead: Any,
+    out: Any,
+) -> Any:
+    """As `drivers.follow`, all rows at once: with all bounds known, no row decides anything.
+
+    An answer is the total with what has come since, without what has gone since. Straight
+    loops combine both, from the first item on; a third one subtracts. What has come may be
+    more than ever is in a window: where that overflows, `drivers.follow` has the answer.
+    """
+    q = attach(memory)
+    begins, ends = numbers(lo), numbers(hi)
+    f, e, total = at
+    first = shift - base
+    last_f, last_e = begins[n - 1] - shift, ends[n - 1] - shift
+    come = put(ahead, 0, total)
+    for j in range(e, last_e):
+        come = put(ahead, j + 1 - e, combine(come, lift(q, item(xs, j + first))))
+    split = last_e - e + 1
+    gone = put(ahead, split, one(q))
+    for j in range(f, last_f):
+        old = lift(q, item(xs, j + first)) if j >= e else get(q.part, j)
+        gone = put(ahead, split + j + 1 - f, combine(gone, old))
+    for k in range(n):
+        if begins[k] < ends[k]:
+            young, old = get(ahead, ends[k] - shift - e), get(ahead, split + begins[k] - shift - f)
+            give(out, k, lower(hold(q, ANSWER, inverse(young, old))))
+    total = inverse(come, gone)
+    for j in range(max(e, last_f), last_e):
+        put(q.part, j, lift(q, item(xs, j + first)))
+    return At(last_f, last_e, hold(q, TOTAL, total)), shift
+
+
 class SubtractOnEvict(InOrder):
     """In-order window of an invertible aggregation, n + 1 partials.
 
@@ -61,6 +118,10 @@ class SubtractOnEvict(InOrder):
 
     cursors = At
     steps = (start, insert, evict, query, size)
+    following = follow
+
+    def _cells_ahead(self, lo: int, hi: int) -> int:
+        return 2 + max(0, hi - self._at.e) + max(0, lo - self._at.f)
 
     def _adopt(self, monoid: Monoid, inputs: Any) -> None:
         if monoid.inverse is None and (inputs is not None or monoid.typed is None):

@@ -196,7 +196,9 @@ class TwoStacksLite(InOrder):
     cursors = At
     steps = (start, insert, evict, query, size)
     following = follow
-    looks_ahead = True
+
+    def _cells_ahead(self, lo: int, hi: int) -> int:
+        return 1 + max(0, hi - self._at.e)
 
     def check(self) -> None:
         at = self._at

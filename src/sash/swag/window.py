@@ -110,7 +110,6 @@ class InOrder(Window):
     scratch: ClassVar[int] = 0  # places of `hold` beyond those of the cursors
     steps: ClassVar[tuple[Callable[..., Any], ...]]  # start, insert, evict, query, size
     following: ClassVar[Callable[..., Any]] = drivers.follow
-    looks_ahead: ClassVar[bool] = False  # whether `following` needs cells for rows to come
 
     def _adopt(self, monoid: Monoid, inputs: Any) -> None:
         self._monoid, self._inputs = monoid, inputs
@@ -220,44 +219,42 @@ class InOrder(Window):
         room: Callable[[np.dtype, int], np.ndarray] = lambda dtype, n: np.empty(n, dtype),
     ) -> tuple[Any, Any]:
         columns = None if isinstance(xs, list) else self._columns(xs)
-        n, driver = len(lo), type(self).following
         self._room.reserve_ring(self._at, max(longest, len(self)) + 1)
-        to_come = 1 + max(0, int(hi[-1]) - self.reached) if n and self.looks_ahead else 0
-        kernel = self._kernel(driver, columns)
+        with self._whole():
+            try:
+                return self._follow(type(self).following, columns, xs, base, lo, hi, room)
+            except OverflowError:  # of partials that are in no window, maybe: one at a time
+                return self._follow(drivers.follow, columns, xs, base, lo, hi, room)
+
+    def _follow(
+        self, driver: Any, columns: Any, xs: Any, base: int, lo: Any, hi: Any, room: Any
+    ) -> tuple[Any, Any]:
+        """`follow` by a driver; an error leaves the window as it was, but for items in cells."""
+        n = len(lo)
+        last = (int(lo[-1]) - self._shift, int(hi[-1]) - self._shift) if n else (0, 0)
+        kernel, cells = self._kernel(driver, columns), self._cells_ahead(*last)
         if kernel is None or columns is None:
             answers: list[Any] = [None] * n
-            run = self._plain(driver)
-            bounds = lo.tolist(), hi.tolist()
-            with self._whole():
-                self._at, self._shift = run(
-                    self._q,
-                    self._at,
-                    self._shift,
-                    items(xs),
-                    base,
-                    n,
-                    *bounds,
-                    [None] * to_come,
-                    answers,
-                )
+            run, bounds = self._plain(driver), (lo.tolist(), hi.tolist())
+            self._at, self._shift = run(
+                self._q, self._at, self._shift, items(xs), base, n, *bounds, [None] * cells, answers
+            )
             return answers, None
         assert kernel.answer is not None
         out = Answers(kernel.answer, n, room(kernel.answer.layout.array_dtype, n))
-        ahead = self._ahead(to_come)
-        with self._whole():
-            at, self._shift = kernel.run(
-                self._room.memory(), entered(self._at, self._room.held), self._shift,
-                addresses(columns), base, n, lo.ctypes.data, hi.ctypes.data, ahead.address,
-                out.address,
-            )  # fmt: skip
-            self._at = left(at, self._room.held)
-        return out.arrays()
-
-    def _ahead(self, cells: int) -> Table:
-        """Cells for the partials of rows to come, kept from call to call."""
         if len(self._coming) < cells:
             self._coming = Table(self._layout, cells)
-        return self._coming
+        at, self._shift = kernel.run(
+            self._room.memory(), entered(self._at, self._room.held), self._shift,
+            addresses(columns), base, n, lo.ctypes.data, hi.ctypes.data, self._coming.address,
+            out.address,
+        )  # fmt: skip
+        self._at = left(at, self._room.held)
+        return out.arrays()
+
+    def _cells_ahead(self, lo: int, hi: int) -> int:
+        """How many partials `following` keeps of items up to lo and hi, the last row's bounds."""
+        return 0
 
     @property
     def reached(self) -> int:
