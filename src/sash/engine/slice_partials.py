@@ -38,8 +38,8 @@ from sash.kernel.words import (
 )
 from sash.monoids.monoid import Monoid, same
 from sash.plan.plan import Plan, State
+from sash.swag.inputs import addresses, items
 from sash.swag.registry import ALGORITHMS
-from sash.swag.window import addresses, items
 
 
 class Store(NamedTuple):

@@ -18,8 +18,9 @@ class Answers:
         dtype = answer.layout.array_dtype
         self.values = np.empty(n, dtype) if out is None else out
         fits = self.values.dtype == dtype.base and self.values.shape == (n, *dtype.shape)
-        if not fits or not self.values.flags.c_contiguous:
-            raise TypeError(f"out must be a contiguous array of {n} {dtype}")
+        flags = self.values.flags
+        if not (fits and flags.c_contiguous and flags.writeable):
+            raise TypeError(f"out must be a contiguous array of {n} {dtype} that can be written to")
         self.nulls = np.zeros((n if any(answer.nullable) else 0, len(answer.nullable)), np.uint8)
 
     @property

@@ -39,7 +39,7 @@ class Rings:
         """`spare`: have that many times as many rows as items."""
         self.layout, self._store, self._spare = layout, store, spare
         self.held = held_rows(layout, identity, places)
-        self._take(self._new_columns(LEAST))
+        self.take(self._new_columns(LEAST))
 
     @property
     def cap(self) -> int:
@@ -90,9 +90,19 @@ class Rings:
                 column.array = fitting(columns[name], self.layout, len(column))
             else:
                 taken[name] = fitting(columns[name], Layout(column.dtype), len(column))
-        self._take(taken)
+        self.take(taken)
 
-    def _take(self, columns: dict[str, Any]) -> None:
+    def copied(self) -> dict[str, Any]:
+        """The columns, copied, for `take`."""
+        copies: dict[str, Any] = {}
+        for name, column in self.columns.items():
+            copies[name] = column.copy() if not isinstance(column, Table) else Table(self.layout, 0)
+            if isinstance(column, Table):
+                copies[name].array = column.array.copy()
+        return copies
+
+    def take(self, columns: dict[str, Any]) -> None:
+        """Have these columns from now on."""
         self.columns = columns
         views = (c if isinstance(c, Table) else memoryview(c) for c in columns.values())
         self.plain = self._store(*views, 0)
@@ -100,7 +110,7 @@ class Rings:
     def _resize(self, at: Any, cap: int) -> None:
         if cap > MOST:
             raise OverflowError(f"room for {cap} items; a window has at most {MOST}")
-        self._take(self._moved(at, cap))
+        self.take(self._moved(at, cap))
 
     def _moved(self, at: Any, cap: int) -> dict[str, Any]:
         columns = self._new_columns(cap)

@@ -97,13 +97,12 @@ class Segments:
     def save(self, nodes: bool = False) -> dict[str, Any]:
         """What a step changes, for `undo`; with `nodes`, those that were there before too.
 
-        Compiled code says nothing of the nodes it changes, so all that are here are copied,
-        if some are not here: only then it can fail. Plain Python keeps a journal of them.
+        Compiled code says nothing of the nodes it changes, so all that are here are copied.
+        Plain Python keeps a journal of them.
         """
         self._journal = []
-        partly = any(s.read < s.young for s in self.levels)
         tables = {n: c.array for n, c in self.columns.items() if isinstance(c, Table)}
-        if not (nodes and self.fixed and partly):
+        if not (nodes and self.fixed):
             del tables["part"]
         return {name: array.copy() for name, array in tables.items()}
 

@@ -253,6 +253,7 @@ class AMTA(MTA):
     cursors = At
     store = Store
     steps = (start, insert, evict, query, size)
+    rewrites = frozenset({"insert", "evict"})
     bulk = bulk
     enforced = enforced
     enforce = enforce
@@ -291,6 +292,13 @@ class AMTA(MTA):
             yield "f..m is the oldest tree"
         elif at.s != len(stacked(at)):
             yield f"the stack has {len(stacked(at))} entries"
+
+    def _saved(self, k: int) -> Any:
+        """Nodes are only added, as there is room for all insertions; the stack changes."""
+        return self._room.columns["stack"].array.copy()
+
+    def _restore(self, k: int, saved: Any) -> None:
+        self._room.columns["stack"].array[:] = saved
 
     def _is(self, level: int, j: int) -> bool:
         at_node = self._plain(node)

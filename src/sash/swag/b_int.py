@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 
 from sash.kernel.words import FIRST_FREE, Partial, Partials, combine, get, hold, one, put
 from sash.swag.heap import Heap, log2, zeros
-from sash.swag.window import InOrder, agree
+from sash.swag.in_order import InOrder
+from sash.swag.window import agree
 
 LEAST = 4  # the default capacity
 OLDER, YOUNGER = FIRST_FREE, FIRST_FREE + 1
@@ -127,6 +128,7 @@ class BInt(InOrder):
     cursors = At
     store = Store
     steps = (start, insert, evict, query, size)
+    rewrites = frozenset({"insert"})  # it may resize, and then combine
 
     def check(self) -> None:
         self._check_cursors()
@@ -146,6 +148,18 @@ class BInt(InOrder):
             yield "the capacity is a power of two, and there are cells for it"
         if len(self) > self._at.capacity:
             yield "e <= f + capacity"
+
+    def _saved(self, k: int) -> None:
+        """No step resizes in the middle: then the cells in use stay as they are."""
+        capacity = 1 << max(0, len(self) + k - 1).bit_length()
+        if capacity > self._at.capacity:
+            self._at = self._plain(resize)(self._q, self._at, capacity)
+
+    def _restore(self, k: int, saved: None) -> None:
+        capacity = self._at.capacity
+        while capacity > LEAST and 4 * len(self) < capacity:
+            capacity //= 2
+            self._at = self._plain(resize)(self._q, self._at, capacity)
 
     def _new_room(self) -> Heap:
         self._places = FIRST_FREE + 2

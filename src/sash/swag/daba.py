@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from sash.kernel.words import Partial, combine, get, one, put
+from sash.swag.in_order import InOrder
 from sash.swag.two_stacks import agg, val
-from sash.swag.window import InOrder, agree
+from sash.swag.window import agree
 
 
 class At(NamedTuple):
@@ -84,6 +85,25 @@ def fixup(q: Any, at: At) -> At:
     return At(f, l + 1, r, a - 1, b, e)
 
 
+def saved_lists(window: Any, k: int) -> list[tuple[int, Any]]:
+    """The cells that k insertions may change, and where they begin.
+
+    A step shrinks l..r from its left end and r..a from its right end. A flip makes them begin
+    with f and end with e.
+    """
+    at, an_item, cells = window._at, window.cells_an_item, window._room.cells
+    starts = (at.f, at.l, at.a - k, at.e - k) if 4 * k < at.e - at.f else (at.f,)
+    length = k if len(starts) > 1 else at.e - at.f
+    ends = [(max(at.f, i) * an_item, min(at.e, i + length) * an_item) for i in starts]
+    return [(lo, cells.read(lo, hi)) for lo, hi in ends if lo < hi]
+
+
+def restore_lists(window: Any, saved: list[tuple[int, Any]]) -> None:
+    """Put back what `saved_lists` gave."""
+    for lo, values in saved:
+        window._room.cells.write(lo, values)
+
+
 class DABA(InOrder):
     """In-order window, worst-case constant time, 2n partials.
 
@@ -95,6 +115,7 @@ class DABA(InOrder):
     cursors = At
     cells_an_item = 2
     steps = (start, insert, evict, query, size)
+    rewrites = frozenset({"insert", "evict"})
 
     def check(self) -> None:
         self._check_cursors()
@@ -111,6 +132,12 @@ class DABA(InOrder):
         sizes = (r - l) + (a - r) + (b - a) + 1 == (b - f) - (e - b) and r - l == a - r
         if not (f == b == e or sizes):
             yield "|l..r| + |r..a| + |a..b| + 1 = |f..b| - |b..e| and |l..r| = |r..a|"
+
+    def _saved(self, k: int) -> Any:
+        return saved_lists(self, k)
+
+    def _restore(self, k: int, saved: Any) -> None:
+        restore_lists(self, saved)
 
     def _require_agg(self, i: int, elements: range) -> None:
         total = self._monoid.identity

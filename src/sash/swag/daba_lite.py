@@ -15,7 +15,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from sash.kernel.words import FIRST_FREE, Partial, combine, get, hold, one, put
-from sash.swag.window import InOrder, agree, fold
+from sash.swag.daba import restore_lists, saved_lists
+from sash.swag.in_order import InOrder
+from sash.swag.window import agree, fold
 
 MID, BACK = FIRST_FREE, FIRST_FREE + 1
 
@@ -90,6 +92,7 @@ class DABALite(InOrder):
 
     cursors = At
     steps = (start, insert, evict, query, size)
+    rewrites = frozenset({"insert", "evict"})
 
     def check(self) -> None:
         self._check_cursors()
@@ -105,3 +108,9 @@ class DABALite(InOrder):
         sizes = (r - l) + (a - r) + (b - a) + 1 == (b - f) - (e - b) and r - l == a - r
         if not (f == b == e or sizes):
             yield "|l..r| + |r..a| + |a..b| + 1 = |f..b| - |b..e| and |l..r| = |r..a|"
+
+    def _saved(self, k: int) -> Any:
+        return saved_lists(self, k)
+
+    def _restore(self, k: int, saved: Any) -> None:
+        restore_lists(self, saved)

@@ -39,7 +39,8 @@ from sash.kernel.words import (
 )
 from sash.monoids.monoid import as_monoid
 from sash.swag.heap import Heap, zeros
-from sash.swag.window import addresses, agree, rows
+from sash.swag.inputs import addresses, check_null, has_nulls, rows
+from sash.swag.window import agree
 
 PREFIX, SUFFIX = FIRST_FREE, FIRST_FREE + 1
 PLACES = FIRST_FREE + 2
@@ -192,7 +193,7 @@ class FlatFAT:
             self._monoid = self.monoid.of(kinds[0] if len(kinds) == 1 else kinds)
         self._layout = Layout.of(self._monoid.identity, self._monoid.dtype)
         self._plain = bind_plain(self._monoid, {})
-        items = values if columns is not None else list(values)
+        items = values if columns is not None else list(rows(values))
         self._length = len(items) if columns is None else len(columns[0])
         n = 1 << max(self._length - 1, 0).bit_length()
         self._at = At(n)
@@ -209,7 +210,7 @@ class FlatFAT:
         log2(n) for one.
         """
         columns = self._columns(values)
-        items = values if columns is not None else list(values)
+        items = values if columns is not None else list(rows(values))
         count = len(items) if columns is None else len(columns[0])
         order, leaves = self._leaves(locations, count)
         if columns is not None:
@@ -271,7 +272,7 @@ class FlatFAT:
         )
         if self._compiled is False or not (arrays or self._compiled) or len(values) == 0:
             return None
-        return as_columns(values)
+        return None if has_nulls(values) else as_columns(values)
 
     def _run(self, driver: Any, items: Any, columns: Any, count: int) -> None:
         kernel = self._kernel(driver, columns)
@@ -279,8 +280,10 @@ class FlatFAT:
             kernel.run(self._room.memory(), self._at, addresses(columns), count)
             return
         xs: Sequence[Any] = list(rows(items))
+        if any(x is None for x in xs):
+            check_null(self.monoid, self._monoid)
         if self._layout is not None:
-            for x in {type(x): x for x in xs}.values():
+            for x in {type(x): x for x in xs if x is not None}.values():
                 self._layout.check(self._monoid.lift(x), f"lift of monoid {self.monoid.name!r}")
         self._plain(driver)(self._room.plain, self._at, xs, count)
 

@@ -13,6 +13,7 @@ Legend  f..e is the window; part[i] is the paper's Partials[i] and ahead[i] its
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -41,7 +42,9 @@ from sash.kernel.words import (
 )
 from sash.monoids.monoid import Monoid
 from sash.monoids.recipe import whole
-from sash.swag.window import InOrder, addresses, as_array, rows
+from sash.swag.in_order import InOrder
+from sash.swag.inputs import addresses, as_array, check_out, rows
+from sash.swag.window import Use
 
 
 class Store(NamedTuple):
@@ -172,6 +175,7 @@ class FlatFIT(InOrder):
     cursors = At
     store = Store
     steps = (start, insert, evict, query, size)
+    rewrites = frozenset({"query"})
 
     def __init__(
         self, monoid: Any, size: int | None = None, *, compiled: bool | None = None
@@ -186,32 +190,24 @@ class FlatFIT(InOrder):
     def _new_room(self) -> Any:
         return Rings(Store, self._layout, self._monoid.identity, self._places)
 
-    def insert(self, x: Any) -> None:
-        """Add `x` as the youngest item; no combine."""
-        super().insert(x)
+    def _insert_one(self, v: Any) -> None:
+        super()._insert_one(v)
         if self.size is not None and len(self) > self.size:
-            self.evict()
+            self._evict_one()
 
-    def evict(self) -> None:
-        """Remove the oldest item; IndexError if there is none. No combine."""
-        super().evict()
+    def _evict_one(self) -> None:
+        super()._evict_one()
         self._room.release(self._at)
 
-    def insert_many(self, xs: Any) -> None:
-        """Add each of `xs` in turn; no combine."""
-        if self.size is not None:
-            xs = last(xs, self.size)
-            n = len(xs[0]) if is_columns(xs) else len(xs)
-            self.evict_many(max(0, len(self) + n - self.size))
-        super().insert_many(xs)
+    def _insert_all(self, xs: Any) -> None:
+        if self.size is None:
+            super()._insert_all(xs)
+        else:
+            super()._insert_all(last(xs, self.size))
+            self._evict_all(max(0, len(self) - self.size))
 
-    def evict_many(self, k: int) -> None:
-        """Remove the `k` oldest items; IndexError, with nothing changed, if there are fewer.
-
-        No combine, and O(1) but for giving back room.
-        """
-        if not 0 <= k <= len(self):
-            raise IndexError(f"evict {k} items from a window of {len(self)}")
+    def _evict_all(self, k: int) -> None:
+        """No combine, and O(1) but for giving back room."""
         self._at = At(self._at.f + k, self._at.e)
         self._room.release(self._at)
 
@@ -219,21 +215,33 @@ class FlatFIT(InOrder):
         """The answer over the `last` items, or over all: 3 combines on average for all."""
         if last is None:
             return super().query()
+        with Use(self):
+            return self._answer_over(operator.index(last))
+
+    def _answer_over(self, last: int) -> Any:
         if not 0 <= last <= len(self):
             raise ValueError(f"last must be from 0 to {len(self)}, the window's size, not {last}")
         if last == 0:
             return self.monoid.lower(self.monoid.identity)
-        return self._monoid.lower(self._suffix(self._q, self._at, self._at.e - last))
+        try:
+            v = self._suffix(self._q, self._at, self._at.e - last)
+        except BaseException as problem:
+            self._fail("query", problem)
+            raise
+        return self._monoid.lower(v)
 
     def slide(self, xs: Any, size: int | None = None, out: np.ndarray | None = None) -> Any:
         """Insert each of `xs` in turn; after each, the answer over the last `size` items."""
         most = self.size if size is None else size
         if most is None:
             raise ValueError("slide needs a size, its own or the window's")
+        most = whole("FlatFIT", "size", most, 1)
         if self.size is not None and most > self.size:
             raise ValueError(f"size must be at most {self.size}, the window's, not {most}")
-        answers = super().slide(xs, most, out)
-        self._room.release(self._at)
+        check_out(out)
+        with Use(self):
+            answers = self._slide(xs, most, out)
+            self._room.release(self._at)
         return answers
 
     def slide_many(self, xs: Any, sizes: Sequence[int], out: np.ndarray | None = None) -> Any:
@@ -244,11 +252,16 @@ class FlatFIT(InOrder):
         >>> swag.FlatFIT(m.Max()).slide_many([3, 1, 2], sizes=[1, 2])
         array([[3, 3], [1, 3], [2, 2]])
         """
-        asked = np.array(sizes, np.int64)
+        asked = np.array([operator.index(size) for size in sizes], np.int64)
         most = int(asked.max(initial=0))
         if asked.min(initial=1) < 1 or most < 1 or most > (self.size or most):
             raise ValueError(f"sizes must be at least 1, and at most the window's, not {sizes}")
-        self.evict_many(max(0, len(self) - most))
+        check_out(out)
+        with Use(self):
+            return self._slide_many(xs, asked, most, out)
+
+    def _slide_many(self, xs: Any, asked: np.ndarray, most: int, out: np.ndarray | None) -> Any:
+        self._evict_all(max(0, len(self) - most))
         places = np.argsort(-asked, kind="stable")
         columns = self._columns(xs)
         kernel = self._kernel(slide_many, columns)
@@ -265,10 +278,10 @@ class FlatFIT(InOrder):
     def _slide_many_plain(self, xs: Iterable[Any], sizes: list[int], places: list[int]) -> Any:
         answers: list[Any] = []
         for x in xs:
-            self.insert(x)
+            self._insert_one(self._lifted(x))
             if len(self) > sizes[places[0]]:
-                self.evict()
-            of = {k: self.query(last=min(sizes[k], len(self))) for k in places}
+                self._evict_one()
+            of = {k: self._answer_over(min(sizes[k], len(self))) for k in places}
             answers += [of[k] for k in range(len(sizes))]
         return table(as_array(answers), len(sizes))
 

@@ -15,10 +15,10 @@ from sash.kernel.bind import bind_plain
 from sash.kernel.compiled import Kernel
 from sash.kernel.cursors import checked, entered
 from sash.monoids.monoid import Monoid
-from sash.stores import StoreError
 from sash.swag import snapshot
+from sash.swag.in_order import InOrder
 from sash.swag.kept import Kept
-from sash.swag.window import InOrder
+from sash.swag.window import Use
 
 LARGE_PAGE = 10  # levels; below it plain Python is as good, unless kernels are there
 
@@ -73,8 +73,12 @@ class Lasting(InOrder):
         is tried again before anything else is written, and the window here is as it was.
         `offset` says where in the input the window is, and is counted on from there.
         """
+        with Use(self):
+            return self._commit(offset)
+
+    def _commit(self, offset: int | None = None) -> int:
         kept = self._over_a_store("commit")
-        len(self)  # refuses a window that was left half changed
+        len(self)  # refuses a window that made room for others
         if offset is not None:
             kept.base = offset - int(self._at.e)
         kept.commit()
@@ -82,10 +86,11 @@ class Lasting(InOrder):
 
     def close(self) -> None:
         """Commit, if the window does so by itself, and let go of a store that it opened."""
-        kept = self._over_a_store("close")
-        if kept.ledger.autocommit:
-            self.commit()
-        kept.close()
+        with Use(self):
+            kept = self._over_a_store("close")
+            if kept.ledger.autocommit:
+                self._commit()
+            kept.close()
 
     def check(self) -> None:
         if self._kept is not None:
@@ -143,16 +148,13 @@ class Lasting(InOrder):
 
     @contextlib.contextmanager
     def _undone(self) -> Iterator[None]:
-        """As in memory; but what fails because of the store is undone, and may be tried again."""
-        at, saved = self._at, self._room.save(type(self).edits and self.policy is not None)
+        """What fails, because of the store or in the monoid, is undone, and may be tried again."""
+        at, saved = self._at, self._room.save(type(self).edits)
         problem: BaseException | None = None
-        with super()._whole():
-            try:
-                yield
-            except Exception as error:
-                problem = self._room.problem or error
-                if not isinstance(problem, StoreError | paged.TooFar):
-                    raise
+        try:
+            yield
+        except BaseException as error:
+            problem = self._room.problem or error
         problem = problem or self._room.problem
         if problem is not None:
             self._at = at

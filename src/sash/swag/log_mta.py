@@ -193,6 +193,7 @@ class LogMTA(MTA):
     cursors = At
     store = Store
     steps = (start, insert, evict, query, size)
+    rewrites = frozenset({"insert", "evict"})
     bulk = bulk
     enforced = enforced
     enforce = enforce
@@ -220,6 +221,22 @@ class LogMTA(MTA):
                 for child in children[1:]:
                     whole = self._monoid.combine(whole, child)
                 self._require(agree(at_node(q, level, j), whole), f"node {j} of level {level}")
+
+    def _saved(self, k: int) -> Any:
+        """The youngest node of each level; a policy's evictions change the oldest ones too."""
+        at, part = self._at, self._room.columns["part"]
+        if self.policy is not None:
+            return part.array.copy()
+        cells = [cell(self._q, level, max(0, at.e - 1) >> level) for level in range(1, at.h + 1)]
+        return [(i, part[i]) for i in cells]
+
+    def _restore(self, k: int, saved: Any) -> None:
+        part = self._room.columns["part"]
+        if self.policy is not None:
+            part.array[:] = saved
+            return
+        for i, v in saved:
+            part[i] = v
 
     def _broken(self) -> Iterator[str]:
         at = self._at

@@ -18,6 +18,7 @@ import numpy as np
 
 from sash.kernel import paged, segments, words
 from sash.kernel.answers import Answers
+from sash.kernel.compiled import Kernel
 from sash.kernel.words import (
     ANSWER,
     LIFTED,
@@ -37,11 +38,14 @@ from sash.kernel.words import (
 )
 from sash.monoids.fingerprint import fingerprint
 from sash.monoids.monoid import Monoid
+from sash.monoids.recipe import whole
 from sash.stores import Store
+from sash.swag.inputs import WORTH_COMPILING, addresses, check_out, is_numeric, items
 from sash.swag.kept import Kept
 from sash.swag.lasting import Lasting
+from sash.swag.raising import function_may_raise
 from sash.swag.snapshot import SnapshotError
-from sash.swag.window import WORTH_COMPILING, addresses, is_numeric, items
+from sash.swag.window import Use
 
 FOREVER = 1 << 62
 PIECE = 1 << 14
@@ -198,11 +202,15 @@ class MTA(Lasting):
         """Room in memory."""
         raise NotImplementedError
 
-    def evict(self) -> None:
-        """Remove the oldest item; IndexError if there is none."""
-        if self._kept is not None:
+    def _evict_one(self) -> None:
+        if self._kept is None:
+            super()._evict_one()
+        elif len(self) == 0:
+            raise IndexError(f"evict from an empty {type(self).__name__} window")
+        else:
             self._room.reach(self._at, 1)
-        super().evict()
+            with self._whole():
+                self._at = self._evict(self._q, self._at)
         self._room.release(self._at)
 
     def evict_many(self, k: int) -> None:
@@ -210,8 +218,9 @@ class MTA(Lasting):
 
         O(log n) combines, whatever `k` is; over a store, O(log n) pages in one trip.
         """
-        if not 0 <= k <= len(self):
-            raise IndexError(f"evict {k} items from a window of {len(self)}")
+        super().evict_many(k)
+
+    def _evict_all(self, k: int) -> None:
         if k > 0:
             if k <= FEW:  # they may go one by one
                 self._room.reach(self._at, k)
@@ -221,27 +230,60 @@ class MTA(Lasting):
                 self._at = self._bulk(self._q, self._at, k)
             self._room.release(self._at)
 
-    def insert(self, x: Any) -> None:
-        """Add `x` as the youngest item, then enforce the policy."""
-        if self._kept is not None:
+    def _insert_one(self, v: Any) -> None:
+        """Add an item, then enforce the policy."""
+        if self._kept is None:
+            super()._insert_one(v)
+        else:
             self._kept.make_room(1, 1)
-        super().insert(x)
+            with self._whole():
+                self._at = self._insert(self._q, self._at, v)
         if self.policy is not None:
             self._room.release(self._at)
 
     def insert_many(self, xs: Any) -> None:
-        """Add each of `xs` in turn, each time enforcing the policy."""
-        if self.policy is None and self._kept is None:
-            super().insert_many(xs)
-            return
+        """Add each of `xs` in turn, each time enforcing the policy: all of them or, if a function
+        raises, none. Over a store, none of the piece that it comes to: `offset` says how far.
+        """
+        super().insert_many(xs)
 
+    def _insert_all(self, xs: Any) -> None:
         len(self)  # refuses a window that was left half changed
+        if self._kept is not None:
+            self._in_pieces(xs, self._insert_piece)
+            return
+        columns = None if self.policy is None else self._columns(xs)
+        if columns is None or len(columns[0]) <= max(PIECE, len(self)):
+            self._insert_piece(xs, slice(None))
+            return
+        at, saved = self._at, self._room.copied()
+        try:
+            self._in_pieces(columns if len(columns) > 1 else columns[0], self._insert_piece)
+        except BaseException:
+            self._room.take(saved)
+            self._at = at
+            raise
 
-        def insert(piece: Any, _: slice) -> None:
-            super(MTA, self).insert_many(piece)
+    def _insert_piece(self, xs: Any, _: slice) -> None:
+        super()._insert_all(xs)
+        if self.policy is not None or self._kept is not None:
             self._room.release(self._at)
 
-        self._in_pieces(xs, insert)
+    def _insert_lifted(self, vs: list[Any]) -> None:
+        if self._kept is None:
+            super()._insert_lifted(vs)
+        else:
+            for v in vs:
+                self._insert_one(v)
+
+    def _insert_compiled(self, kernel: Kernel, columns: tuple[np.ndarray, ...]) -> None:
+        if self._kept is None:
+            super()._insert_compiled(kernel, columns)
+        else:
+            self._run(kernel, addresses(columns), len(columns[0]))
+
+    def _may_raise(self) -> bool:
+        return super()._may_raise() or function_may_raise(self.policy)
 
     def slide(self, xs: Any, size: int | None = None, out: np.ndarray | None = None) -> Any:
         """Insert each of `xs` in turn; after each, the answer over what the policy leaves.
@@ -250,14 +292,19 @@ class MTA(Lasting):
         """
         if size is None and self.policy is None:
             raise ValueError("slide needs a size, or a window with a policy")
-        most = FOREVER if size is None else size
-        if self._kept is not None and 0 < most < len(self):
-            self.evict_many(len(self) - most)
+        most = FOREVER if size is None else whole(type(self).__name__, "size", size, 1)
+        check_out(out)
+        with Use(self):
+            return self._slide_in_pieces(xs, most, out)
+
+    def _slide_in_pieces(self, xs: Any, most: int, out: np.ndarray | None) -> Any:
+        if self._kept is not None and most < len(self):
+            self._evict_all(len(self) - most)
         answers: list[Any] = []
 
         def slide(piece: Any, where: slice) -> None:
             part = None if out is None else out[where]
-            answers.append(super(MTA, self).slide(piece, most, part))
+            answers.append(self._slide(piece, most, part))
             self._room.release(self._at)
 
         if self.policy is None and self._kept is None:
@@ -274,6 +321,10 @@ class MTA(Lasting):
         where there is no item; `xs` has the items of the others. Gives the answers and which
         numbers of them are null, as `follow` does, and how many items each is of.
         """
+        with Use(self):
+            return self._obey(xs, flags)
+
+    def _obey(self, xs: Any, flags: np.ndarray) -> tuple[Any, Any, np.ndarray]:
         columns = None if isinstance(xs, list) else self._columns(xs)
         n, sizes = len(flags), np.zeros(len(flags), np.int64)
         self._room.reserve_ring(self._at, len(self) + n + 1)

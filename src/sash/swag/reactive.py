@@ -35,7 +35,8 @@ from sash.kernel.words import (
 )
 from sash.swag.flat_fat import PLACES, aggregate, prefix, suffix, update, update_one, update_two
 from sash.swag.heap import Heap
-from sash.swag.window import InOrder, agree
+from sash.swag.in_order import InOrder
+from sash.swag.window import Use, agree
 
 LEAST = 4  # the default capacity
 PLAIN = 32  # changes up to which a compiled trigger is not worth its call
@@ -218,10 +219,11 @@ class Reactive(InOrder):
     cursors = At
     store = Store
     steps = (start, insert, evict, query, size)
+    rewrites = frozenset[str]()
 
-    def query(self) -> Any:
+    def _answer(self) -> Any:
         self._trigger()
-        return super().query()
+        return super()._answer()
 
     def remove(self, *positions: int) -> None:
         """Remove the items at these positions, 0 the oldest; IndexError if one is not there.
@@ -229,12 +231,15 @@ class Reactive(InOrder):
         At most m (1 + ceil(log2(n / m))) combines for m positions. Where there are
         holes already, they are passed over, a byte a slot.
         """
-        wanted = [operator.index(i) for i in positions]
+        with Use(self):
+            self._remove([operator.index(i) for i in positions])
+
+    def _remove(self, wanted: list[int]) -> None:
         for i in wanted:
             if not 0 <= i < len(self):
                 raise IndexError(f"remove item {i} from a window of {len(self)}")
         if len(set(wanted)) < len(wanted):
-            raise ValueError(f"remove each item once, not {positions}")
+            raise ValueError(f"remove each item once, not {wanted}")
         at = self._at
         leaves = np.array(sorted(leaf(at.capacity, self._index(i)) for i in wanted), np.int64)
         pairs = self._room.set_work(leaves)
@@ -288,7 +293,22 @@ class Reactive(InOrder):
         if kernel is None:
             self._plain(trigger)(self._q, at)
         else:
-            self._run(kernel)
+            self._enter(kernel)  # if it raises, the next trigger does it again
+
+    def _saved(self, k: int) -> None:
+        """No step makes room in the middle: then the cells in use stay as they are."""
+        at = self._at
+        if at.e - at.f + k > at.capacity:
+            fits = len(self) + k <= at.capacity and 4 * len(self) <= 3 * at.capacity
+            capacity = 1 << max(len(self) + k - 1, at.capacity).bit_length()
+            do, arguments = (compact, ()) if fits else (resize, (capacity,))
+            self._at = self._plain(do)(self._q, at, *arguments)
+
+    def _restore(self, k: int, saved: None) -> None:
+        at = self._at
+        for i in range(at.e, min(at.e + k, at.f + at.capacity)):
+            self._q.part[leaf(at.capacity, i)] = self._monoid.identity
+        self._at = self._plain(tidy)(self._q, at)
 
     def _index(self, position: int) -> int:
         """The index of an item: as far from the front as its position and the holes before."""

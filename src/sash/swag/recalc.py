@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from sash.kernel.words import ANSWER, Partial, combine, get, hold, one, put
-from sash.swag.window import InOrder
+from sash.swag.in_order import InOrder
 
 
 class At(NamedTuple):
@@ -61,6 +61,7 @@ class Recalc(InOrder):
 
     cursors = At
     steps = (start, insert, evict, query, size)
+    rewrites = frozenset[str]()
 
     def check(self) -> None:
         self._check_cursors()

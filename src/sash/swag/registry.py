@@ -12,13 +12,14 @@ from sash.swag.daba import DABA
 from sash.swag.daba_lite import DABALite
 from sash.swag.fiba import FiBA
 from sash.swag.flat_fit import FlatFIT
+from sash.swag.in_order import InOrder
 from sash.swag.log_mta import LogMTA
 from sash.swag.reactive import Reactive
 from sash.swag.recalc import Recalc
 from sash.swag.subtract_on_evict import SubtractOnEvict
 from sash.swag.two_stacks import TwoStacks
 from sash.swag.two_stacks_lite import TwoStacksLite
-from sash.swag.window import InOrder, Window
+from sash.swag.window import Window
 
 IN_ORDER: tuple[type[InOrder], ...] = (
     Recalc,

@@ -28,7 +28,8 @@ from sash.kernel.words import (
     put,
 )
 from sash.monoids.monoid import Monoid
-from sash.swag.window import InOrder, agree, fold
+from sash.swag.in_order import InOrder
+from sash.swag.window import agree, fold
 
 TOTAL = FIRST_FREE
 
@@ -118,6 +119,7 @@ class SubtractOnEvict(InOrder):
 
     cursors = At
     steps = (start, insert, evict, query, size)
+    rewrites = frozenset[str]()
     following = follow
 
     def _cells_ahead(self, lo: int, hi: int) -> int:
@@ -128,10 +130,10 @@ class SubtractOnEvict(InOrder):
             raise self._no_inverse(monoid)
         super()._adopt(monoid, inputs)
 
-    def insert(self, x: Any) -> None:
+    def _lifted(self, x: Any) -> Any:
         if self._monoid.inverse is None:  # a typed variant may have one
             raise self._no_inverse(self._monoid)
-        super().insert(x)
+        return super()._lifted(x)
 
     def _no_inverse(self, monoid: Monoid) -> TypeError:
         return TypeError(

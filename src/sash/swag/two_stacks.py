@@ -12,7 +12,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from sash.kernel.words import Partial, combine, get, one, outlined, put
-from sash.swag.window import InOrder, agree
+from sash.swag.in_order import InOrder
+from sash.swag.window import agree
 
 
 class At(NamedTuple):

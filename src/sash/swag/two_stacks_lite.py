@@ -28,7 +28,8 @@ from sash.kernel.words import (
     outlined,
     put,
 )
-from sash.swag.window import InOrder, agree, fold
+from sash.swag.in_order import InOrder
+from sash.swag.window import agree, fold
 
 BACK = FIRST_FREE
 

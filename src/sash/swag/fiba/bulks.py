@@ -27,7 +27,7 @@ from sash.swag.fiba.tree import (
     oldest,
     youngest,
 )
-from sash.swag.window import as_array
+from sash.swag.inputs import as_array, check_null
 
 LEAST_PART, MOST_PART = 1 << 10, 1 << 13  # items; larger bulks go in parts
 WORTH = 512  # items, in one bulk or in many, from which on it is worth it to compile
@@ -169,7 +169,7 @@ class Bulks(TreeState):
         self._room.enlarge(head[USED] + head[NEED], head[USED_KIDS] + head[NEED_KIDS])
 
     def _insert_plain(self, keys: list[Any], items: list[Any]) -> None:
-        self._lifted(items[0])
+        self._check_items(items)
         step = self._steps.bind(drivers.insert_bulk)
         self._room.enlarge_treelets(len(keys))
         try:
@@ -184,6 +184,13 @@ class Bulks(TreeState):
                     self._enlarge_as_needed()
         finally:
             self._room.shrink_treelets(self._part())
+
+    def _check_items(self, items: list[Any]) -> None:
+        """TypeError if the state is not made for such items."""
+        if items:
+            self._lifted(items[0])
+        if any(x is None for x in items):
+            check_null(self.monoid, self._monoid)
 
     def _query_ranges(self, los: Any, his: Any) -> Any:
         """The answers for ranges whose bounds are of the tree's own kind, compiled; else None."""
@@ -229,8 +236,7 @@ class Bulks(TreeState):
         self._room.enlarge(head[USED] + nodes, head[USED_KIDS] + kids)
 
     def _slide_plain(self, items: list[Any], limit: int, first: int) -> Any:
-        if items:
-            self._lifted(items[0])
+        self._check_items(items)
         self._make_room_to_slide(len(items), limit, careful=True)
         answers: list[Any] = [None] * len(items)
         step = self._steps.bind(drivers.slide_bulk)

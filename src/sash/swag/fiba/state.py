@@ -18,7 +18,8 @@ from sash.swag.fiba.nodes import block_size
 from sash.swag.fiba.room import Room
 from sash.swag.fiba.steps import steps_of
 from sash.swag.fiba.tree import EPOCH, HEIGHT, ROOT, USED, USED_KIDS, is_empty, oldest
-from sash.swag.window import Window, is_numeric
+from sash.swag.inputs import check_null, has_nulls, is_numeric
+from sash.swag.window import Window
 
 MARKS = 2**31 - 1  # operations that can be told apart
 
@@ -135,7 +136,7 @@ class TreeState(Window):
 
     def _columns(self, xs: Any) -> tuple[np.ndarray, ...] | None:
         """`xs` as arrays of numbers if it is to run compiled; types an empty window."""
-        if self._compiled is False or not is_numeric(xs):
+        if self._compiled is False or not is_numeric(xs) or has_nulls(xs):
             return None
         columns = as_columns(xs)
         if columns is None or len(columns[0]) == 0:
@@ -148,6 +149,8 @@ class TreeState(Window):
         return columns if self._layout is not None else None
 
     def _lifted(self, x: Any) -> Any:
+        if x is None:
+            check_null(self.monoid, self._monoid)
         v = self._monoid.lift(x)
         if not self._checked:
             assert self._layout is not None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dis
-import types
 from typing import Any
 
 import numpy as np
@@ -11,10 +9,10 @@ import numpy as np
 from sash.kernel import Layout
 from sash.kernel.bind import bind_plain
 from sash.kernel.compiled import Kernel, Target, compiled, compiled_or_none
-from sash.monoids.captured import names_of
 from sash.monoids.monoid import Monoid
 from sash.swag.fiba import aggregate, evict, insert, journal, nodes, ranges
 from sash.swag.fiba.tree import PLACES, Cursors, Tree
+from sash.swag.raising import may_raise
 
 KEPT = 64  # monoids whose steps are kept
 _made: dict[int, Steps] = {}
@@ -42,8 +40,7 @@ class Steps:
         self.evict, self.bulk_evict = self.bind(evict.evict), self.bind(evict.bulk_evict)
         self.ready, self.query = self.bind(aggregate.ready), self.bind(aggregate.query)
         self.size, self.range_query = self.bind(aggregate.size), self.bind(ranges.range_query)
-        functions = (monoid.lift, monoid.combine, monoid.lower, monoid.fill)
-        self.careful = any(may_raise(function) for function in functions)
+        self.careful = may_raise(monoid)
         self.kernels: dict[Any, Kernel | None] = {}
 
     def compile(
@@ -56,15 +53,3 @@ class Steps:
         make = compiled if insist else compiled_or_none
         kernel = self.kernels[driver, inputs] = make(driver, target)
         return kernel
-
-
-def may_raise(function: Any, seen: frozenset[int] = frozenset()) -> bool:
-    """Whether a function, or one that it calls, has a `raise`: compiled code has no other."""
-    function = getattr(function, "py_func", function)
-    if not isinstance(function, types.FunctionType) or id(function) in seen:
-        return False
-    if any(i.opname == "RAISE_VARARGS" for i in dis.get_instructions(function)):
-        return True
-    used = [function.__globals__.get(name) for name in names_of(function.__code__)]
-    used += [cell.cell_contents for cell in function.__closure__ or ()]
-    return any(may_raise(other, seen | {id(function)}) for other in used)

@@ -70,6 +70,11 @@ def turned(floats: np.ndarray) -> np.ndarray:
 def many(ts: Any) -> tuple[str, Any]:
     """The kind of several times, and they as an array, or as a list of objects."""
     array = ts if isinstance(ts, np.ndarray) else _as_array(ts)
+    if isinstance(array, np.ma.MaskedArray):
+        masked = np.ma.getmaskarray(array)
+        if masked.any():
+            raise null(None, f"time {int(np.argmax(masked))}")
+        array = array.data
     if array.ndim != 1:
         raise ValueError(f"times must have one dimension, not {array.ndim}")
     code = array.dtype.kind

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sash.kernel.answers import Answers
+from sash.monoids.recipe import whole
 from sash.swag.fiba import drivers, times
 from sash.swag.fiba.bulks import Bulks, address, count_of
 from sash.swag.fiba.ranges import entries
@@ -25,7 +26,8 @@ from sash.swag.fiba.tree import (
     oldest,
     youngest,
 )
-from sash.swag.window import items, rows
+from sash.swag.inputs import check_out, items, rows, written
+from sash.swag.window import Use, in_use
 
 INTEGERS = (int, np.int64)
 
@@ -55,25 +57,37 @@ class FiBA(Bulks):
         ValueError if the time is null (None, NaN, NaT).
         """
         v = self._lifted(x)
-        t = self._key(time)
-        q = self._q
-        self._changes += 1
-        in_order = is_empty(q) or q.time[youngest(q)] < t
-        if in_order and arity(q, q.head[RIGHT_LEAF]) < TIMES * self.min_arity:
-            self._steps.append(q, t, v)
-        else:
-            self._insert_slowly(t, v)
+        if self._is_in_use:
+            raise in_use(self)
+        self._is_in_use = True
+        try:
+            t = self._key(time)
+            q = self._q
+            self._changes += 1
+            in_order = is_empty(q) or q.time[youngest(q)] < t
+            if in_order and arity(q, q.head[RIGHT_LEAF]) < TIMES * self.min_arity:
+                self._steps.append(q, t, v)
+            else:
+                self._insert_slowly(t, v)
+        finally:
+            self._is_in_use = False
 
     def evict(self) -> None:
         """Remove the oldest entry. Amortized O(1). IndexError if there is none."""
-        q = self._q
-        if is_empty(q):
-            raise IndexError("evict from an empty FiBA window")
-        self._changes += 1
-        if q.head[HEIGHT] and arity(q, q.head[LEFT_LEAF]) - q.head[SKIP] > q.head[MIN]:
-            self._steps.evict(q)
-        else:
-            self._evict_slowly()
+        if self._is_in_use:
+            raise in_use(self)
+        self._is_in_use = True
+        try:
+            q = self._q
+            if is_empty(q):
+                raise IndexError("evict from an empty FiBA window")
+            self._changes += 1
+            if q.head[HEIGHT] and arity(q, q.head[LEFT_LEAF]) - q.head[SKIP] > q.head[MIN]:
+                self._steps.evict(q)
+            else:
+                self._evict_slowly()
+        finally:
+            self._is_in_use = False
 
     def bulk_evict(self, time: Any) -> None:
         """Remove all entries with times up to `time`: amortized O(log m) for m of them.
@@ -83,12 +97,18 @@ class FiBA(Bulks):
         >>> t.bulk_insert([5, 6, 7], [1, 2, 3]); t.bulk_evict(6); list(t)
         [(7, 3)]
         """
-        quick = self._quick_evict
-        if quick is not None and type(time) in INTEGERS and -MOST <= time <= MOST:
-            self._changes += 1
-            quick(self._room.address, time)
-        else:
-            self._evict_upto(time)
+        if self._is_in_use:
+            raise in_use(self)
+        self._is_in_use = True
+        try:
+            quick = self._quick_evict
+            if quick is not None and type(time) in INTEGERS and -MOST <= time <= MOST:
+                self._changes += 1
+                quick(self._room.address, time)
+            else:
+                self._evict_upto(time)
+        finally:
+            self._is_in_use = False
 
     def bulk_insert(self, times_: Any, xs: Any) -> None:
         """Insert each of `xs` at its time: amortized O(log d + m (1 + log (d / m))).
@@ -102,9 +122,12 @@ class FiBA(Bulks):
         >>> t.bulk_insert([2, 1, 2], ["b", "a", "c"]); t.query(), len(t)
         ('abc', 2)
         """
-        arrays = type(times_) is np.ndarray and type(xs) is np.ndarray
-        if arrays and self._insert_at_once(times_, xs):
-            return
+        with Use(self):
+            arrays = type(times_) is np.ndarray and type(xs) is np.ndarray
+            if not (arrays and self._insert_at_once(times_, xs)):
+                self._insert_bulk(times_, xs)
+
+    def _insert_bulk(self, times_: Any, xs: Any) -> None:
         kind, ts = times.many(times_)
         items = xs if hasattr(xs, "__len__") else list(xs)
         n, count = len(ts), count_of(items)
@@ -125,8 +148,14 @@ class FiBA(Bulks):
 
     def query(self) -> Any:
         """The answer over all entries; an empty window lowers the identity. 2 combines."""
-        self._steps.ready(self._q)
-        return self._monoid.lower(self._steps.query(self._q))
+        if self._is_in_use:
+            raise in_use(self)
+        self._is_in_use = True
+        try:
+            self._steps.ready(self._q)
+            return self._monoid.lower(self._steps.query(self._q))
+        finally:
+            self._is_in_use = False
 
     def range_query(self, lo: Any, hi: Any) -> Any:
         """The answer over the entries with times from `lo` to `hi`, both included: O(log d).
@@ -138,6 +167,10 @@ class FiBA(Bulks):
         >>> t.bulk_insert(range(100), range(100)); t.range_query(10, 12), t.range_query(98.5, 300)
         (33, 99)
         """
+        with Use(self):
+            return self._query_range(lo, hi)
+
+    def _query_range(self, lo: Any, hi: Any) -> Any:
         first, last = times.key_from(self._clock, lo), times.key_upto(self._clock, hi)
         if first is None or last is None:
             return self._monoid.lower(self._monoid.identity)
@@ -153,10 +186,11 @@ class FiBA(Bulks):
         """
         if len(los) != len(his):
             raise ValueError(f"{len(los)} lower bounds for {len(his)} upper ones")
-        answers = self._query_ranges(los, his)
-        if answers is not None:
-            return answers
-        return [self.range_query(lo, hi) for lo, hi in zip(los, his, strict=True)]
+        with Use(self):
+            answers = self._query_ranges(los, his)
+            if answers is not None:
+                return answers
+            return [self._query_range(lo, hi) for lo, hi in zip(los, his, strict=True)]
 
     def oldest(self) -> Any:
         """The smallest time. IndexError if there is none."""
@@ -188,6 +222,12 @@ class FiBA(Bulks):
         hi: np.ndarray,
         longest: int,
         room: Callable[[np.dtype, int], np.ndarray] = lambda dtype, n: np.empty(n, dtype),
+    ) -> tuple[Any, Any]:
+        with Use(self):
+            return self._follow(xs, base, lo, hi, longest, room)
+
+    def _follow(
+        self, xs: Any, base: int, lo: np.ndarray, hi: np.ndarray, longest: int, room: Any
     ) -> tuple[Any, Any]:
         columns = None if isinstance(xs, list) else self._columns(xs)
         n, inserted = len(lo), max(0, int(hi.max(initial=0)) - self._reached)
@@ -226,15 +266,19 @@ class FiBA(Bulks):
         >>> swag.FiBA(m.Max()).slide([3, 1, 2, 0], size=2)
         array([3, 3, 2, 2])
         """
-        if size < 1:
-            raise ValueError(f"size must be at least 1, not {size}")
+        size = whole("FiBA", "size", size, 1)
+        check_out(out)
+        with Use(self):
+            return self._slide(xs, size, out)
+
+    def _slide(self, xs: Any, size: int, out: np.ndarray | None) -> Any:
         columns = self._columns(xs)
         n = len(columns[0]) if columns is not None else len(xs)
         first = self._next_time(n)
         self._changes += 1
         kernel = self._kernel(drivers.slide_bulk, columns, n)
         if kernel is None or columns is None:
-            return self._slide_plain(list(rows(xs)), size, first)
+            return written(self._slide_plain(list(rows(xs)), size, first), out)
         self._make_room_to_slide(n, size, self._steps.careful)
         answers = Answers(kernel.answer, n, out)
         addresses = tuple(map(address, columns))

@@ -1,0 +1,93 @@
+"""Inputs: what batches of items can be, and how plain and compiled code take them."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from sash.monoids.monoid import Monoid
+
+WORTH_COMPILING = 512
+"""A list of fewer items runs as plain Python, unless compiled=True."""
+
+
+def is_numeric(xs: Any) -> bool:
+    """Whether `xs` is an array, a tuple of arrays, or a list of numbers of one type.
+
+    Arrays may be masked: see `has_nulls`.
+    """
+    if isinstance(xs, np.ndarray):
+        return xs.dtype.kind in "biuf"
+    if isinstance(xs, tuple):
+        return bool(xs) and all(isinstance(x, np.ndarray) and is_numeric(x) for x in xs)
+    if isinstance(xs, list):
+        return len(set(map(type, xs))) == 1 and type(xs[0]) in (int, float, bool)
+    return False
+
+
+def has_nulls(xs: Any) -> bool:
+    """Whether some items are masked. They are None in plain Python; compiled code has no None."""
+    columns = xs if isinstance(xs, tuple) else (xs,)
+    return any(isinstance(c, np.ma.MaskedArray) and bool(np.ma.is_masked(c)) for c in columns)
+
+
+def check_null(monoid: Monoid, typed: Monoid) -> None:
+    """Refuse a null item in a window over `typed`, the variant of `monoid` for numbers.
+
+    Such a state cannot tell that all its items were null, unless that has the same answer.
+    """
+    if typed is monoid:
+        return
+    with contextlib.suppress(Exception):
+        if typed.lower(typed.identity) == monoid.lower(monoid.identity):
+            return
+    raise TypeError(
+        f"a null item in a window of {monoid!r} that an array of numbers has typed as {typed!r}, "
+        "which has no null: leave null items out, or begin with compiled=False"
+    )
+
+
+def rows(xs: Any) -> Iterable[Any]:
+    """The items of `xs` as plain Python values; a tuple of arrays gives tuples."""
+    if isinstance(xs, tuple) and xs and isinstance(xs[0], np.ndarray):
+        return zip(*(x.tolist() for x in xs), strict=True)
+    return xs.tolist() if isinstance(xs, np.ndarray) else xs
+
+
+def items(xs: Any) -> list[Any]:
+    """The items of `xs` by number, as plain Python values."""
+    return xs if isinstance(xs, list) else list(rows(xs))
+
+
+def addresses(columns: Sequence[np.ndarray]) -> tuple[int, ...]:
+    """Where each column lies."""
+    return tuple(c.ctypes.data for c in columns)
+
+
+def as_array(answers: list[Any]) -> Any:
+    """A NumPy array where all answers are numbers of one type, masked where they are None; else
+    the list."""
+    if is_numeric(answers):
+        return np.array(answers)
+    some = [x for x in answers if x is not None]
+    if not is_numeric(some):
+        return answers
+    nulls = [x is None for x in answers]
+    return np.ma.array([some[0] if x is None else x for x in answers], mask=nulls)
+
+
+def check_out(out: np.ndarray | None) -> None:
+    """Refuse, before anything is changed, an `out` that cannot be written to."""
+    if out is not None and not out.flags.writeable:
+        raise ValueError("out is read-only: give an array that can be written to, or none")
+
+
+def written(answers: Any, out: np.ndarray | None) -> Any:
+    """`answers`, in `out` where they are numbers and it is given."""
+    if out is None or not isinstance(answers, np.ndarray) or isinstance(answers, np.ma.MaskedArray):
+        return answers
+    out[...] = answers
+    return out

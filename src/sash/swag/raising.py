@@ -1,0 +1,60 @@
+"""Raising: whether compiled code of a monoid may raise, so that a batch has to be undone.
+
+In compiled code a function raises where it says so, where an integer does not fit in 64 bits
+and where a divisor is zero; the last two only in a user's function, and in those of ours that
+say so (`sash.kernel.arithmetic`).
+"""
+
+from __future__ import annotations
+
+import dis
+import types
+from typing import Any
+
+from sash.kernel.layout import Layout
+from sash.monoids.captured import names_of
+from sash.monoids.monoid import Monoid
+
+KEPT = 256  # monoids whose answer is known
+_known: dict[int, tuple[Monoid, bool]] = {}
+_ARITHMETIC = ("BINARY_OP", "UNARY_NEGATIVE", "INPLACE_")
+
+
+def may_raise(monoid: Monoid) -> bool:
+    """Whether a function of the monoid may raise when it is compiled; False is for sure."""
+    found = _known.get(id(monoid))
+    if found is None or found[0] is not monoid:
+        if len(_known) >= KEPT:
+            _known.clear()
+        functions = (monoid.lift, monoid.combine, monoid.lower, monoid.inverse, monoid.fill)
+        may = _narrows(monoid) or any(map(function_may_raise, functions))
+        found = _known[id(monoid)] = monoid, may
+    return found[1]
+
+
+def function_may_raise(function: Any, seen: frozenset[int] = frozenset()) -> bool:
+    """Whether a function may raise, or one that it calls."""
+    function = getattr(function, "py_func", function)
+    if hasattr(function, "__overflow__"):
+        return True
+    if not isinstance(function, types.FunctionType) or id(function) in seen:
+        return False
+    is_ours = (function.__module__ or "").startswith("sash.")
+    for step in dis.get_instructions(function):
+        if step.opname == "RAISE_VARARGS":
+            return True
+        if not is_ours and step.opname.startswith(_ARITHMETIC) and step.argrepr != "[]":
+            return True
+    used = [function.__globals__.get(name) for name in names_of(function.__code__)]
+    used += [cell.cell_contents for cell in function.__closure__ or ()]
+    return any(function_may_raise(other, seen | {id(function)}) for other in used)
+
+
+def _narrows(monoid: Monoid) -> bool:
+    """Whether a user's function gives integers that may not fit in the state."""
+    layout = Layout.of(monoid.identity, monoid.dtype)
+    if layout is None or all(leaf.kind not in "iu" for leaf in layout.leaves):
+        return False
+    functions = (monoid.lift, monoid.combine, monoid.fill)
+    modules = (getattr(f, "__module__", None) or "" for f in functions if f is not None)
+    return not all(module.startswith("sash.") for module in modules)
