@@ -59,7 +59,7 @@ def test_an_integer_sum_that_overflows_is_an_error(compiled: bool) -> None:
     window = swag.TwoStacksLite(m.Sum(dtype="int64"), compiled=compiled)
     with pytest.raises(OverflowError):
         window.slide(np.array([2**62, 2**62, 2**62]), 3)
-    with pytest.raises(RuntimeError, match=r"left half changed by OverflowError.*anew"):
+    with pytest.raises(RuntimeError, match=r"left half changed by OverflowError.*new one"):
         window.query()
 
 

@@ -228,12 +228,11 @@ def held_rows(layout: Layout | None, identity: Any, places: int) -> Any:
 
 
 def as_columns(xs: Any) -> tuple[np.ndarray, ...] | None:
-    """Input items as contiguous arrays of numbers in the machine's byte order, one for each
-    column; None if they are not."""
+    """Input items as contiguous arrays of numbers, one a column; None if they are not."""
     columns: Sequence[Any] = xs if isinstance(xs, tuple) else (xs,)
     arrays = [np.asarray(column) for column in columns]
     if any(a.ndim != 1 or a.dtype.kind not in "biuf" or a.dtype.itemsize > 8 for a in arrays):
         return None
     if len({len(a) for a in arrays}) > 1:
         raise ValueError(f"columns of different lengths: {[len(a) for a in arrays]}")
-    return tuple(np.ascontiguousarray(a, a.dtype.newbyteorder("=")) for a in arrays)
+    return tuple(np.ascontiguousarray(a) for a in arrays)

@@ -20,7 +20,6 @@ import numpy as np
 
 from sash.kernel import Layout
 from sash.kernel.bind import bind_plain
-from sash.kernel.cells import as_columns
 from sash.kernel.compiled import Kernel, Target, compiled_or_none
 from sash.kernel.compiled import compiled as compiled_or_error
 from sash.kernel.words import (
@@ -39,7 +38,7 @@ from sash.kernel.words import (
 )
 from sash.monoids.monoid import as_monoid
 from sash.swag.heap import Heap, zeros
-from sash.swag.inputs import addresses, check_null, has_nulls, rows
+from sash.swag.inputs import addresses, check_null, columns_of, has_nulls, rows
 from sash.swag.window import agree
 
 PREFIX, SUFFIX = FIRST_FREE, FIRST_FREE + 1
@@ -272,7 +271,7 @@ class FlatFAT:
         )
         if self._compiled is False or not (arrays or self._compiled) or len(values) == 0:
             return None
-        return None if has_nulls(values) else as_columns(values)
+        return None if has_nulls(values) else columns_of(values)
 
     def _run(self, driver: Any, items: Any, columns: Any, count: int) -> None:
         kernel = self._kernel(driver, columns)

@@ -185,11 +185,15 @@ class InOrder(InOrderState):
 
     def _slide_plain(self, xs: Sequence[Any], size: int) -> list[Any]:
         answers = []
-        for x in xs:
-            while len(self) >= size:
-                self._evict_one()
-            self._insert_one(self._lifted(x))
-            answers.append(self._answer())
+        try:
+            for x in xs:
+                while len(self) >= size:
+                    self._evict_one()
+                self._insert_one(self._lifted(x))
+                answers.append(self._answer())
+        except BaseException as problem:
+            self._stop(problem)
+            raise
         return answers
 
     def _make_room_to_slide(self, n: int, most: int) -> None:

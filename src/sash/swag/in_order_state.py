@@ -10,13 +10,13 @@ import numpy as np
 
 from sash.kernel import Layout, drivers, words
 from sash.kernel.bind import bind_plain
-from sash.kernel.cells import Table, as_columns
+from sash.kernel.cells import Table
 from sash.kernel.compiled import Kernel, Target, compiled, compiled_or_none
 from sash.kernel.cursors import checked, entered, left, places, plain
 from sash.kernel.room import Queue, Store
 from sash.monoids.monoid import Monoid
 from sash.swag import snapshot
-from sash.swag.inputs import WORTH_COMPILING, check_null, has_nulls, is_numeric
+from sash.swag.inputs import WORTH_COMPILING, check_null, columns_of, has_nulls, is_numeric
 from sash.swag.raising import may_raise
 from sash.swag.window import Window
 
@@ -88,7 +88,7 @@ class InOrderState(Window):
             return None
         if isinstance(xs, list) and len(xs) < WORTH_COMPILING and self._compiled is None:
             return None
-        columns = as_columns(xs)
+        columns = columns_of(xs)
         if columns is None or len(columns[0]) == 0:
             return None
         kinds = tuple(c.dtype for c in columns)
@@ -165,6 +165,10 @@ class InOrderState(Window):
         """A step raised: if it changes cells in place, refuse all further calls."""
         if step in self.rewrites:
             self._refuse(problem)
+
+    def _stop(self, problem: BaseException) -> None:
+        """A batch raised after some of its steps: refuse all further calls."""
+        self._refuse(problem)
 
     def _refuse(self, problem: BaseException) -> None:
         reason = (

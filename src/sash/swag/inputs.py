@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sash.kernel.cells import as_columns
 from sash.monoids.monoid import Monoid
 
 WORTH_COMPILING = 512
@@ -48,6 +49,16 @@ def check_null(monoid: Monoid, typed: Monoid) -> None:
         f"a null item in a window of {monoid!r} that an array of numbers has typed as {typed!r}, "
         "which has no null: leave null items out, or begin with compiled=False"
     )
+
+
+def columns_of(xs: Any) -> tuple[np.ndarray, ...] | None:
+    """Numbers as compiled code takes them: contiguous, in the machine's byte order, one array for
+    each column; None if that cannot be."""
+    columns = xs if isinstance(xs, tuple) else (xs,)
+    if any(isinstance(c, np.ndarray) and not c.dtype.isnative for c in columns):
+        columns = tuple(np.asarray(c, np.asarray(c).dtype.newbyteorder("=")) for c in columns)
+        return as_columns(columns)
+    return as_columns(xs)
 
 
 def rows(xs: Any) -> Iterable[Any]:

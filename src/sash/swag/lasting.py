@@ -143,6 +143,10 @@ class Lasting(InOrder):
             self._room.fixed = False
         self._kept.adapt(self._room.misses)
 
+    def _stop(self, problem: BaseException) -> None:
+        if self._kept is None:  # else the step that raised was undone, and `offset` says how far
+            super()._stop(problem)
+
     def _whole(self) -> contextlib._GeneratorContextManager[None]:
         return super()._whole() if self._kept is None else self._undone()
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from sash.kernel import Layout
-from sash.kernel.cells import as_columns
 from sash.monoids.monoid import Monoid
 from sash.monoids.recipe import whole
 from sash.swag import snapshot
@@ -18,7 +17,7 @@ from sash.swag.fiba.nodes import block_size
 from sash.swag.fiba.room import Room
 from sash.swag.fiba.steps import steps_of
 from sash.swag.fiba.tree import EPOCH, HEIGHT, ROOT, USED, USED_KIDS, is_empty, oldest
-from sash.swag.inputs import check_null, has_nulls, is_numeric
+from sash.swag.inputs import check_null, columns_of, has_nulls, is_numeric
 from sash.swag.window import Window
 
 MARKS = 2**31 - 1  # operations that can be told apart
@@ -138,7 +137,7 @@ class TreeState(Window):
         """`xs` as arrays of numbers if it is to run compiled; types an empty window."""
         if self._compiled is False or not is_numeric(xs) or has_nulls(xs):
             return None
-        columns = as_columns(xs)
+        columns = columns_of(xs)
         if columns is None or len(columns[0]) == 0:
             return None
         kinds = tuple(c.dtype for c in columns)
