@@ -191,3 +191,15 @@ def test_descending_times_at_the_ends_of_the_integers() -> None:
     assert found.column("y").to_pylist() == [1, 7, 5]
     with pytest.raises(ValueError, match="no descending order"):
         sash.windowed(table, time="t", descending=True).every(5)
+
+
+def test_rows_without_a_time_stay_so_when_they_are_sorted() -> None:
+    table = pa.table({"t": pa.array([3, None, 1, None, 2]), "x": [1, 2, 4, 8, 16]})
+    found = sash.windowed(table, time="t").agg(
+        y=sf.sum("x").over(sash.rows_between(None, 0)),
+        known=sf.count("t").over(sash.rows_between(None, 0)),
+        last=sf.last("t").over(sash.rows(1)),
+    )
+    assert found.column("y").to_pylist() == [31, 2, 14, 10, 30]
+    assert found.column("known").to_pylist() == [3, 0, 1, 0, 2]
+    assert found.column("last").to_pylist() == [3, None, 1, None, 2]

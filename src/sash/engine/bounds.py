@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sash.kernel.words import Int8, Int64, Partial, Partials, _word, attach, get, outlined
+from sash.engine.merge import WORTH_MERGING, fill_with, merged
+from sash.kernel.words import Int8, Int64, Partial, Partials, _word, attach, get
 
 
 class Store(NamedTuple):
@@ -143,6 +144,13 @@ def edges(q: Any, row: int, at: At, run: Run) -> int:
     return row
 
 
+def tame(q: Any, by: Any, run: Run) -> bool:
+    """Whether no edge of a run lies beyond the integers."""
+    if by > 0:
+        return get(q.time, run.last - 1) <= FURTHEST - by
+    return get(q.time, run.row) >= LEAST - by
+
+
 def session_starts(q: Any, row: int, at: At, run: Run) -> int:
     """Lower ends at the first row after the last pause longer than `reach`."""
     for i in range(run.row, run.last):
@@ -189,13 +197,6 @@ def until_starts(q: Any, row: int, at: At, run: Run) -> int:
     return row
 
 
-def fill_with(q: Any, end: int, row: int, run: Run) -> int:
-    """The same end for all rows from `row` on."""
-    for i in range(row, run.last):
-        q.out[i - run.begin] = end
-    return end
-
-
 def past_edge(q: Any, row: int, stop: int, t: Any, by: Any, past: bool, kind: int) -> int:
     """The first row from `row` on whose time is t + by or later; later, if `past`.
 
@@ -226,77 +227,6 @@ def near(x: Any, y: Any, d: Any, kind: int) -> bool:
     if kind & INTEGERS:
         return min(x, y) > FURTHEST - d or max(x, y) <= min(x, y) + d
     return abs(x - y) <= d
-
-
-WORTH_MERGING = 64
-"""Rows of a key from which on four parts of them are worth their start."""
-
-
-def tame(q: Any, by: Any, run: Run) -> bool:
-    """Whether no edge of a run lies beyond the integers."""
-    if by > 0:
-        return get(q.time, run.last - 1) <= FURTHEST - by
-    return get(q.time, run.row) >= LEAST - by
-
-
-@outlined
-def merged(q: Any, row: int, by: Any, run: Run) -> int:
-    """Ends at the first row whose time is t + by or later, without a branch to predict.
-
-    Rows and ends are merged: each turn either a row has its end, or the end moves on. Four
-    parts of the rows take turns, so that their loads overlap. No end is looked for where
-    all rows are before the edge.
-    """
-    last = first_over(q, run.row, run.last, by, get(q.time, run.stop - 1))
-    part = (last - run.row) // 4
-    i0, i1, i2, i3 = run.row, run.row + part, run.row + 2 * part, run.row + 3 * part
-    r0, r1 = row, first_from(q, row, run.stop, get(q.time, i1) + by)
-    r2 = first_from(q, row, run.stop, get(q.time, i2) + by)
-    r3 = first_from(q, row, run.stop, get(q.time, i3) + by)
-    e0, e1, e2 = i1, i2, i3
-    while (i0 < e0) & (i1 < e1) & (i2 < e2) & (i3 < last):
-        i0, r0 = turn(q, i0, r0, by, run)
-        i1, r1 = turn(q, i1, r1, by, run)
-        i2, r2 = turn(q, i2, r2, by, run)
-        i3, r3 = turn(q, i3, r3, by, run)
-    while i0 < e0:
-        i0, r0 = turn(q, i0, r0, by, run)
-    while i1 < e1:
-        i1, r1 = turn(q, i1, r1, by, run)
-    while i2 < e2:
-        i2, r2 = turn(q, i2, r2, by, run)
-    while i3 < last:
-        i3, r3 = turn(q, i3, r3, by, run)
-    return fill_with(q, run.stop, last, run) if last < run.last else r3
-
-
-def turn(q: Any, i: int, row: int, by: Any, run: Run) -> tuple[int, int]:
-    """One turn of a merge: the end of row i is `row`, or it moves on."""
-    q.out[i - run.begin] = row
-    moves = int(get(q.time, row) < get(q.time, i) + by)
-    return i + 1 - moves, row + moves
-
-
-def first_over(q: Any, a: int, z: int, by: Any, time: Any) -> int:
-    """The first of rows a to z - 1 whose time + by is past `time`, or z."""
-    while a < z:
-        m = (a + z) // 2
-        if time < get(q.time, m) + by:
-            z = m
-        else:
-            a = m + 1
-    return a
-
-
-def first_from(q: Any, a: int, z: int, edge: Any) -> int:
-    """The first of rows a to z - 1 whose time is `edge` or later, or z."""
-    while a < z:
-        m = (a + z) // 2
-        if get(q.time, m) < edge:
-            a = m + 1
-        else:
-            z = m
-    return a
 
 
 def measure(memory: Any, at: Lengths, n: int) -> Lengths:

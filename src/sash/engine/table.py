@@ -97,7 +97,8 @@ def by_code(
 def in_order(name: str, column: pa.Array, query: Query, order: Arrangement) -> pa.Array:
     """A column in order; the time from the times that were sorted, where they are at hand."""
     kind = column.type
-    if name != query.time or order.times is None or not is_fixed(kind) or kind.bit_width != 64:
+    at_hand = name == query.time and order.times is not None and not column.null_count
+    if order.times is None or not at_hand or not is_fixed(kind) or kind.bit_width != 64:
         return order.into(column)
     return column_of(kind, ~order.times if query.descending else order.times, None)
 
