@@ -6,6 +6,7 @@ for each: their partials are combined from older to younger, then lowered.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import localcontext
@@ -16,6 +17,7 @@ import pyarrow as pa
 
 from sash.engine.bounds import Bounds
 from sash.engine.columns import EXACT, with_empty
+from sash.engine.fixed import room
 from sash.engine.inputs import Inputs, ObjectInputs, SharedInputs
 from sash.engine.pieces import Pieces
 from sash.kernel.answers import Answers
@@ -50,7 +52,8 @@ class Combiner:
         self._inputs: Inputs | ObjectInputs = (Inputs if state.typed else ObjectInputs)(kinds)
         self._shares = False  # whether others read the inputs too, and someone else fills them
         self._typed, self._state, self._results = state.typed, state, results_of(plan, state)
-        self._spare, self._expected = np.empty(0), 0
+        self._spares = [Spare() for _ in self._results]
+        self._scratch = np.empty(0)  # for tuples, whose parts are moved to columns of their own
 
     def share(self, inputs: SharedInputs, columns: tuple[str, ...]) -> None:
         """Read the inputs that all states over these columns read."""
@@ -59,7 +62,8 @@ class Combiner:
     def take(self, columns: list[pa.Array]) -> None:
         if not self._shares:
             self._inputs.take(columns)
-        self._expected = len(columns[0])
+        for spare in self._spares:
+            spare.expect(len(columns[0]))
 
     def known(self, bounds: Any) -> Any:
         """The windows among the rows that are known."""
@@ -72,7 +76,8 @@ class Combiner:
 
     def answer(self, bounds: Bounds) -> list[pa.Array]:
         known = self.known(bounds)
-        return as_arrow(self._state, self._results, *self.follow(known), known.empty)
+        found = self.follow(known)
+        return as_arrow(self._state, self._results, *found, known.empty, self._spares)
 
     def follow(self, known: Bounds) -> tuple[Any, Any]:
         """The answers over windows of known rows, and which are null."""
@@ -83,16 +88,36 @@ class Combiner:
             return window.follow(inputs.values, inputs.base, *known[:3])
 
     def _room(self, dtype: np.dtype, n: int) -> np.ndarray:
-        """An array for answers, out of one that is made for all of a batch: that is cheaper."""
-        if len(self._spare) < n or self._spare.dtype != dtype.base:
-            self._spare = np.empty(max(n, self._expected), dtype)
-        part, self._spare = self._spare[:n], self._spare[n:]
-        self._expected = max(0, self._expected - n)
-        return part
+        """An array for answers."""
+        if len(self._spares) == 1:
+            return self._spares[0].take(dtype, n)
+        if len(self._scratch) < n or self._scratch.dtype != dtype:
+            self._scratch = np.empty(n, dtype)
+        return self._scratch[:n]
 
     def forget(self, row: int) -> None:
         if not self._shares:
             self._inputs.forget(row, self.reached)
+
+
+class Spare:
+    """Arrays for answers, out of one that is made for all of a batch: that is cheaper."""
+
+    def __init__(self) -> None:
+        self._array, self._expected = np.empty(0), 0
+
+    def expect(self, n: int) -> None:
+        """So many answers come next."""
+        self._expected = n
+
+    def take(self, dtype: np.dtype, n: int) -> np.ndarray:
+        """An array for n answers."""
+        if len(self._array) < n or self._array.dtype != dtype.base:
+            shape = (max(n, self._expected), *dtype.shape)
+            self._array = room(math.prod(shape), dtype.base).reshape(shape)
+        part, self._array = self._array[:n], self._array[n:]
+        self._expected = max(0, self._expected - n)
+        return part
 
 
 def results_of(plan: Plan, state: State) -> list[pa.DataType | None]:
@@ -101,18 +126,33 @@ def results_of(plan: Plan, state: State) -> list[pa.DataType | None]:
 
 
 def as_arrow(
-    state: State, kinds: Sequence[Any], values: Any, nulls: Any, empty: np.ndarray | None
+    state: State,
+    kinds: Sequence[Any],
+    values: Any,
+    nulls: Any,
+    empty: np.ndarray | None,
+    spares: Sequence[Spare] | None = None,
 ) -> list[pa.Array]:
-    """Answers as Arrow arrays, one for each aggregation that reads the state."""
+    """Answers as Arrow arrays, one for each aggregation that reads the state.
+
+    `spares`: where parts of tuples are moved to; without them, Arrow finds room.
+    """
     nothing = state.nothing
     if len(kinds) == 1:
         return [with_empty(values, nulls, empty, kinds[0], nothing[0])]
     assert values.dtype.names is not None
     own = [None if nulls is None else nulls[:, i : i + 1] for i in range(len(kinds))]
-    return [
-        with_empty(values[name], own[i], empty, kinds[i], nothing[i])
-        for i, name in enumerate(values.dtype.names)
-    ]
+    parts = [values[name] for name in values.dtype.names]
+    if spares is not None:
+        parts = [moved(part, spare) for part, spare in zip(parts, spares, strict=True)]
+    return [with_empty(part, own[i], empty, kinds[i], nothing[i]) for i, part in enumerate(parts)]
+
+
+def moved(part: np.ndarray, spare: Spare) -> np.ndarray:
+    """One part of tuples, in memory of its own."""
+    out = spare.take(part.dtype, len(part))
+    out[...] = part
+    return out
 
 
 class ExcludingCombiner:
