@@ -20,5 +20,5 @@ def test_the_main_job_runs(do: ModuleType, root: Path, tmp_path: Path) -> None:
     assert "own frames: 0 of 18,000 answers differ" in done.stdout
     assert "stream with batch: 0 of " in done.stdout
     report = (tmp_path / "demo" / "report.html").read_text()
-    assert "2,000 flights out of New York" in report
+    assert "2,000 flights from New York" in report
     assert (tmp_path / "demo" / "features" / "_SUCCESS").exists()

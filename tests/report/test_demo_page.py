@@ -40,7 +40,7 @@ def test_no_error_and_the_numbers(browser: Any, tmp_path: Path, width: int) -> N
     seen = page.inner_text("body")
     largest = max(found.answers["n_day"].to_pylist())
     for text in (
-        "4,000 flights out of New York",
+        "4,000 flights from New York",
         "2.5 s",
         "4.25 s",
         "100 rows wait for the watermark",

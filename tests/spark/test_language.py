@@ -69,7 +69,7 @@ def test_results_come_out_of_a_key_that_is_split(df: DataFrame) -> None:
 
 def test_rows_without_a_time_are_not_lost_where_a_key_is_split(df: DataFrame) -> None:
     rows = df.withColumn("at", F.when(F.col("id") % 7 > 0, F.col("ts")))
-    asked = {"n": sf.count().over("20 minutes")}
+    asked = {"known": sf.count().over("20 minutes")}
     whole = sash.windowed(rows, time="at", split=False).agg(**asked)
     parts = sash.windowed(rows, time="at", split=True, partitions=3).agg(**asked)
     assert sorted(map(str, parts.collect())) == sorted(map(str, whole.collect()))

@@ -95,6 +95,8 @@ class StreamDefinition:
                 raise ValueError(
                     "every: fill=True does not run on a stream: a key's last is not known"
                 )
+        if self.plan.query.ties:
+            raise ValueError("time: several columns of order do not run on a stream; give one")
         if every is not None and len(every.kinds) > 1 and "rows" in self.of_structure:
             names = ", ".join(self.outputs_of("rows"))
             raise ValueError(
