@@ -124,8 +124,11 @@ class InOrderState(Window):
         return may_raise(self._monoid)
 
     def _run(self, kernel: Kernel, *arguments: Any) -> None:
-        with self._whole():
+        try:
             self._enter(kernel, *arguments)
+        except BaseException as problem:
+            self._refuse(problem)
+            raise
 
     def _enter(self, kernel: Kernel, *arguments: Any) -> None:
         held = self._room.held

@@ -31,6 +31,8 @@ def is_numeric(xs: Any) -> bool:
 
 def has_nulls(xs: Any) -> bool:
     """Whether some items are masked. They are None in plain Python; compiled code has no None."""
+    if type(xs) is np.ndarray or isinstance(xs, list):
+        return False
     columns = xs if isinstance(xs, tuple) else (xs,)
     return any(isinstance(c, np.ma.MaskedArray) and bool(np.ma.is_masked(c)) for c in columns)
 
@@ -54,6 +56,8 @@ def check_null(monoid: Monoid, typed: Monoid) -> None:
 def columns_of(xs: Any) -> tuple[np.ndarray, ...] | None:
     """Numbers as compiled code takes them: contiguous, in the machine's byte order, one array for
     each column; None if that cannot be."""
+    if type(xs) is np.ndarray and xs.dtype.isnative:
+        return as_columns(xs)
     columns = xs if isinstance(xs, tuple) else (xs,)
     if any(isinstance(c, np.ndarray) and not c.dtype.isnative for c in columns):
         columns = tuple(np.asarray(c, np.asarray(c).dtype.newbyteorder("=")) for c in columns)

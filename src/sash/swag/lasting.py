@@ -138,7 +138,8 @@ class Lasting(InOrder):
             return
         self._room.fixed, self._room.misses = True, 0
         try:
-            super()._run(kernel, *arguments)
+            with self._undone():
+                self._enter(kernel, *arguments)
         finally:
             self._room.fixed = False
         self._kept.adapt(self._room.misses)
