@@ -348,6 +348,9 @@ class Forest:
             if page is None:
                 continue
             whole = self._read(page)
+            if page is node.map and _alike(whole, wanted, ids):
+                found.append(whole)
+                continue
             places, of = places_of(whole.ids, ids)
             if len(places):
                 proofs = wanted.checks[np.searchsorted(wanted.ids, ids[of])]
@@ -458,6 +461,15 @@ class Forest:
 
 
 _first, _oldest, _youngest = attrgetter("first"), attrgetter("oldest"), attrgetter("youngest")
+
+
+def _alike(whole: KeyMap, wanted: KeyMap, ids: np.ndarray) -> bool:
+    """Whether a map has just the keys that are wanted, as it often does where keys are few."""
+    return (
+        len(whole.ids) == len(ids) == len(wanted.ids)
+        and bool((whole.ids == ids).all())
+        and bool((whole.checks == wanted.checks).all())
+    )
 
 
 def _union(maps: Sequence[KeyMap]) -> KeyMap:

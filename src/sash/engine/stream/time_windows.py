@@ -214,7 +214,11 @@ class TimeWindows:
             if inside is not None:
                 bulks = leaf.first, forest.leaves[inside - 1].stop
                 for each in forest.middle(*bulks, due.keys):
-                    codes = group_codes(group, np.searchsorted(due.keys.ids, each.ids))
+                    all_keys = len(each.ids) == len(due.keys.ids)
+                    place_of = np.arange(len(each.ids)) if all_keys else None
+                    if place_of is None:
+                        place_of = np.searchsorted(due.keys.ids, each.ids)
+                    codes = group_codes(group, place_of)
                     times = np.full(len(codes), leaf.oldest, self._dtype)
                     found.append(Piece(codes, times, np.zeros(len(codes), np.bool_), map=each))
                 place = inside
