@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from sash import stores
 from sash.engine.answers import raw_types
+from sash.engine.order import ticks
 from sash.engine.stream.definition import LATE, Stats, StreamDefinition
 from sash.engine.stream.live import LiveStream, kept_schema
 from sash.engine.stream.shard import Step
@@ -64,6 +65,8 @@ class Live:
         store: str | stores.Store | None = None,
         name: str = "stream",
         allow_pickle: bool = False,
+        history: Any = None,
+        cut: Any = None,
         **planning: Any,
     ) -> None:
         if emit not in ("final", "arrival"):
@@ -81,8 +84,13 @@ class Live:
         self._live: LiveStream | None = None
         self._late_rows = 0
         self._stats = Stats()
+        self._has_history = history is not None
+        if cut is not None and history is None:
+            raise TypeError("cut: the time up to which rows are the history's: give history= too")
         if self._space is not None and (schema := kept_schema(self._space)) is not None:
             self._start(schema)
+        elif history is not None:
+            self._start_from(as_arrow(history), cut)
 
     def feed(self, batch: Any) -> Any:
         """Take a pyarrow, pandas or polars table; give the rows that are now answered, alike.
@@ -97,17 +105,13 @@ class Live:
         assert self._live is not None
         schema = self._live.definition.schema
         if table.schema.names != schema.names or table.schema != schema:
-            table = _fitted(table, schema)
+            table = _fitted(table, schema, self._has_history)
         return like(batch, self._given(self._live.feed(table)))
 
     def advance(self, watermark: Any) -> pa.Table:
         """Time passes without rows: the watermark, a time or a number; what is now answered."""
         live = self._running("advance")
-        kind = live.definition.schema.field(self._query.time).type
-        from sash.engine.columns import numbers
-
-        mark = numbers(pa.array([watermark], kind))[0].item()
-        return self._given(live.advance(mark))
+        return self._given(live.advance(_moment(live, watermark, "advance")))
 
     def current(self, **key: Any) -> dict[str, Any]:
         """The answers of one key as of the watermark: {"n_1h": 3}."""
@@ -182,6 +186,12 @@ class Live:
         )
         self._live = LiveStream(definition, steps_of(self._delay, unit), self._space)
 
+    def _start_from(self, history: pa.Table, cut: Any) -> None:
+        """Begin with the state that a table leaves behind."""
+        self._start(history.schema)
+        live = self._running("history")
+        live.load(history, None if cut is None else _moment(live, cut, "cut"))
+
     def _given(self, step: Step) -> pa.Table:
         self._late_rows += step.late.num_rows
         self._stats = step.stats
@@ -207,8 +217,24 @@ class Live:
         return f"<sash.stream of {outs}, watermark {self._live.watermark if self._live else None}>"
 
 
-def _fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """A table with the columns that the stream began with, in their order."""
+def _moment(live: LiveStream, value: Any, what: str) -> float:
+    """A time or a number in ticks of the time column."""
+    field = live.definition.schema.field(live.definition.time)
+    try:
+        moment = pa.array([value], field.type)
+    except (pa.ArrowException, TypeError) as problem:
+        raise TypeError(f"{what}: a time of {field.name!r} is {field.type}: {problem}") from None
+    return ticks(moment, what)[0].item()
+
+
+def _fitted(table: pa.Table, schema: pa.Schema, strict: bool = False) -> pa.Table:
+    """A table with the columns that the stream began with, in their order; `strict`: no other."""
+    extra = [name for name in table.column_names if name not in schema.names]
+    if strict and extra:
+        raise KeyError(
+            f"feed: the history has no column {extra[0]!r}: add it there, null if need be, or "
+            "leave it out of the batch"
+        )
     missing = [name for name in schema.names if name not in table.column_names]
     if missing:
         raise KeyError(
@@ -228,6 +254,8 @@ def stream(
     store: str | stores.Store | None = None,
     name: str = "stream",
     allow_pickle: bool = False,
+    history: Any = None,
+    cut: Any = None,
     **planning: Any,
 ) -> Stream:
     """Windows over rows as they come, in process, at a cost that depends on the batch alone.
@@ -236,6 +264,12 @@ def stream(
     answer, equal to the batch's, "arrival" at once, as known then. `late`: "count" or "side".
     `idle`: forget a key without rows for so long. `store`: "lmdb:folder", "redis://…" or a
     store: `commit()` has it keep the state, under `name`, and the next process goes on from it.
+
+    `history`: a table of earlier rows, from which the state is built before the first batch;
+    every answer is then that of one batch over both. Rows up to `cut` (default: the youngest
+    time of the history) are the history's, and rows after it the stream's: a row at or before
+    it that is fed is late, one after it in the history is left out. A store that has the
+    stream's state already goes on from that.
 
     >>> import pyarrow as pa, sash
     >>> from sash import functions as sf
@@ -250,6 +284,6 @@ def stream(
     """
     options = {
         "delay": delay, "emit": emit, "late": late, "idle": idle, "store": store, "name": name,
-        "allow_pickle": allow_pickle, **planning,
+        "allow_pickle": allow_pickle, "history": history, "cut": cut, **planning,
     }  # fmt: skip
     return Stream((by,) if isinstance(by, str) else by, time, options)

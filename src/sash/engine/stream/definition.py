@@ -239,6 +239,11 @@ class StreamDefinition:
         """The time from which on rows by time are needed once the watermark is there."""
         return watermark - self.ahead - self.behind
 
+    def needed_from(self, watermark: float) -> float:
+        """The time from which on rows can still matter once the watermark is there."""
+        per_key = any(self.of_structure.get(kind) for kind in ("tail", "so far", "waiting"))
+        return -math.inf if per_key else self.horizon(watermark)
+
     @cached_property
     def as_kept(self) -> Plan:
         """The plan with the algorithm that keeps each state from batch to batch."""

@@ -91,6 +91,16 @@ class LiveStream:
         query = self.definition.plan.query
         return self._shard.step(with_keys(table.select(self._columns()), query.by), mark)
 
+    def load(self, history: pa.Table, cut: float | None) -> None:
+        """Begin with the rows of a table, up to a time (None: the youngest of them)."""
+        if cut is None:
+            times = ticks(one_array(history.column(self.definition.time)), self.definition.time)
+            if not len(times):
+                return
+            cut = times.max().item()
+        rows = with_keys(history.select(self._columns()), self.definition.plan.query.by)
+        self._shard.load(rows, cut)
+
     def _columns(self) -> list[str]:
         query = self.definition.plan.query
         return self.definition.schema.names if query.every is None else self.definition.needed

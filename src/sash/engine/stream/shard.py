@@ -11,7 +11,7 @@ again only where windows begin and end. So a batch costs what arrives, falls due
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,6 +34,9 @@ from sash.engine.stream.time_windows import NUMBER, Due, Edges, TimeWindows, mar
 
 BULK = 1 << 14
 """Rows of a bulk, about: a larger batch is cut at times into several."""
+
+LOADED = 16 * BULK
+"""Rows of a history that are taken in at a time, about."""
 
 
 class Step(NamedTuple):
@@ -129,21 +132,41 @@ class Shard:
         """
         self.pages.cost = Cost()
         before = self.manifest.watermark
-        now = before if watermark is None or (before or -math.inf) > watermark else watermark
+        now = _later(before, watermark)
         fresh, late = self._on_time(rows, before)
         if not fresh.num_rows and now == before:
             return Step(self.definition.output.empty_table(), late, self._stats(rows, 0, late))
-        found = self._whole(self._in_time(fresh), before, now)
+        answer = self._at_once if self.definition.emit == "arrival" else self._final
+        found = self._whole(answer, self._in_time(fresh), before, now)
         return Step(found, late, self._stats(rows, found.num_rows, late))
 
-    def _whole(self, rows: pa.Table, before: float | None, now: float | None) -> pa.Table:
+    def load(self, rows: pa.Table, cut: float) -> None:
+        """Take rows up to a time that nobody asks the answers of; the watermark is then there.
+
+        The state becomes that of a stream that was fed the rows and whose watermark has come
+        to the cut. Rows after the cut are left out. A part at a time is sealed, in order.
+        """
+        times = ticks(one_array(rows.column(self.definition.time)), self.definition.time)
+        least = self.definition.needed_from(cut)
+        chosen = (times <= cut) & (times >= least)
+        rows = self._in_time(rows.filter(pa.array(chosen)))
+        times, start = self._times(rows), 0
+        while start < len(times):
+            last = times[min(start + LOADED, len(times)) - 1]
+            stop = int(np.searchsorted(times, last, "right"))  # rows of one time stay together
+            part = rows.slice(start, stop - start)
+            self._whole(self._take_in, part, self.manifest.watermark, last.item())
+            start = stop
+        self._whole(self._take_in, rows.slice(0, 0), self.manifest.watermark, cut)
+
+    def _whole(
+        self, work: Callable[..., pa.Table], rows: pa.Table, before: float | None, now: float | None
+    ) -> pa.Table:
         """All of a batch or nothing; again if two keys turn out to have one number."""
         committed = self.manifest.copy()
         while True:
             try:
-                given = renumbered(rows, self.manifest.collided)
-                step = self._at_once if self.definition.emit == "arrival" else self._final
-                found = step(given, before, now)
+                found = work(renumbered(rows, self.manifest.collided), before, now)
                 self.manifest.watermark = now
                 self._upkeep(now)
             except Collision as two:
@@ -206,20 +229,38 @@ class Shard:
     # emit="final".
 
     def _final(self, rows: pa.Table, before: float | None, now: float | None) -> pa.Table:
-        edge = now if self.work.sliced is None else self.work.sliced.edge(now)
-        sealed = self._sealed(rows, edge)
+        due = self._passed(rows, before, now)
+        if self.work.sliced is not None and now is not None and now != before:
+            return self._windows(self.work.sliced, before, now)
+        return self.definition.output.empty_table() if due is None else self._answers(due)
+
+    def _passed(self, rows: pa.Table, before: float | None, now: float | None) -> pa.Table | None:
+        """Seal the rows that the watermark has passed; those that are due, in order of key
+        and time. With `every`, windows are due and no rows."""
+        sliced = self.work.sliced
+        sealed = self._sealed(rows, now if sliced is None else sliced.edge(now))
         if now is None or now == before:
-            return self.definition.output.empty_table()
-        if self.work.sliced is not None:
-            return self._windows(self.work.sliced, sealed, before, now)
+            return None
         if sealed is not None:
-            self._seal(sealed)
-        due = sealed
-        if self.definition.ahead:
-            due = self._due(before, now)
-        if due is None:
-            return self.definition.output.empty_table()
-        return self._answers(due)
+            (self._seal if sliced is None else self._slice)(sealed)
+        if sliced is not None:
+            return None
+        return self._due(before, now) if self.definition.ahead else sealed
+
+    def _take_in(self, rows: pa.Table, before: float | None, now: float) -> pa.Table:
+        """Rows that have come and gone: what they leave behind, without their answers."""
+        nothing = self.definition.output.empty_table()
+        if self.definition.emit == "arrival":
+            if rows.num_rows:
+                self._inserted(list(self._placed(self._numbered(rows))))
+            self._settle(-math.inf if before is None else before, now)
+            return nothing
+        due = self._passed(rows, before, now)
+        if due is not None and self.work.waiting is not None:
+            self._answers(due)  # rows wait with their other answers
+        elif due is not None:
+            self._advance(due)
+        return nothing
 
     def _sealed(self, rows: pa.Table, now: float | None) -> pa.Table | None:
         """The rows that the watermark has passed, in order of key and time; the others wait."""
@@ -254,23 +295,25 @@ class Shard:
         order = by_key_and_time(ids, times)
         return table if order is None else table.take(pa.array(order))
 
-    def _windows(
-        self, sliced: SlicedWindows, sealed: pa.Table | None, before: float | None, now: float
-    ) -> pa.Table:
+    def _slice(self, sealed: pa.Table) -> None:
+        """With `every`: add rows to the bulks of slices, and of rows that slices do not answer."""
+        sliced = self.work.sliced
+        if sliced is not None and sliced.states:
+            made = sliced.slices(self.forest, sealed)
+            self.forest.prove(self.forest.rows_of(made))
+            for chosen in cut(self._times(made), BULK):
+                self.forest.append(made if chosen is None else made.filter(pa.array(chosen)))
+        if self.work.every_row is not None:
+            rows = sealed.select([KEY, CHECK, *self.definition.needed])
+            for chosen in cut(self._times(rows), BULK):
+                self.reread.append(rows if chosen is None else rows.filter(pa.array(chosen)))
+
+    def _windows(self, sliced: SlicedWindows, before: float | None, now: float) -> pa.Table:
         """With `every`: the windows that the watermark has passed."""
         parts = []
         if sliced.states:
-            if sealed is not None:
-                made = sliced.slices(self.forest, sealed)
-                self.forest.prove(self.forest.rows_of(made))
-                for chosen in cut(self._times(made), BULK):
-                    self.forest.append(made if chosen is None else made.filter(pa.array(chosen)))
             parts.append(sliced.answer(self.forest, before, now))
         if self.work.every_row is not None:
-            if sealed is not None:
-                rows = sealed.select([KEY, CHECK, *self.definition.needed])
-                for chosen in cut(self._times(rows), BULK):
-                    self.reread.append(rows if chosen is None else rows.filter(pa.array(chosen)))
             parts.append(self.work.every_row.answer(self.reread, before, now))
         if parts[0] is None:
             return self.definition.output.empty_table()
@@ -319,14 +362,20 @@ class Shard:
         columns |= self._reread([Due.of(rows)])
         for name, tailed in work.tails.items():
             columns |= tailed.answer(self._tails(name), due)
-            tailed.advance(self._tails(name), due)
         for name, so_far in work.so_far.items():
             columns |= self._named(so_far, so_far.answer(self._tails(name), due))
-            so_far.advance(self._tails(name), due)
+        self._advance(due)
         if work.waiting is not None:
             table = work.waiting.step(self._tails("waiting"), pa.table(columns))
             columns = {name: table.column(name) for name in table.column_names}
         return self.definition.as_output(columns)
+
+    def _advance(self, due: pa.Table) -> None:
+        """Keys' tails end with rows, in order of key and time."""
+        for name, tailed in self.work.tails.items():
+            tailed.advance(self._tails(name), due)
+        for name, so_far in self.work.so_far.items():
+            so_far.advance(self._tails(name), due)
 
     def _by_time(self, groups: list[Due]) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -391,10 +440,14 @@ class Shard:
             self._settle(-math.inf if before is None else before, now)
         return found
 
-    def _arrived(self, rows: pa.Table) -> pa.Table:
+    def _numbered(self, rows: pa.Table) -> pa.Table:
+        """Rows with the number of each, by which those of one time are told apart."""
         number = self.manifest.arrived
         self.manifest.arrived += rows.num_rows
-        rows = rows.append_column(NUMBER, pa.array(np.arange(number, number + rows.num_rows)))
+        return rows.append_column(NUMBER, pa.array(np.arange(number, number + rows.num_rows)))
+
+    def _arrived(self, rows: pa.Table) -> pa.Table:
+        number, rows = self.manifest.arrived, self._numbered(rows)
         groups = self._inserted(list(self._placed(rows)))
         due = pa.concat_tables([group.rows.table for group in groups]).combine_chunks()
         self.pages.cost.keys = len(np.unique(numbers(one_array(due.column(KEY)))))
@@ -476,10 +529,7 @@ class Shard:
         rows = _by_key(taken(rows, np.flatnonzero((rows.times > before) & (rows.times <= now))))
         if not len(rows.ids):
             return
-        for name, tailed in self.work.tails.items():
-            tailed.advance(self._tails(name), rows.table)
-        for name, so_far in self.work.so_far.items():
-            so_far.advance(self._tails(name), rows.table)
+        self._advance(rows.table)
 
     # One key, now.
 
@@ -554,6 +604,13 @@ def told_apart(manifest: Manifest, two: Collision, known: int | None) -> Manifes
     changed = manifest.copy()
     changed.collided[pair] = another_number(two.id, new)
     return changed
+
+
+def _later(before: float | None, watermark: float | None) -> float | None:
+    """The watermark after a batch: it never goes back."""
+    if before is None or watermark is None:
+        return watermark if before is None else before
+    return max(before, watermark)
 
 
 def by_key_and_time(ids: np.ndarray, times: np.ndarray) -> np.ndarray | None:
