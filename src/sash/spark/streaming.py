@@ -194,12 +194,16 @@ def explain(
 
 
 def _hash(job: batch.Job, function: Any) -> Column:
-    """A hash of a row's keys; 0.0 and -0.0 are one key."""
+    """A hash of a row's keys; 0.0 and -0.0 are one key.
+
+    Spark's hashes skip nulls, so that (null, a) and (a, null) have the same: where nulls are
+    is hashed too.
+    """
     keys = []
     for name in job.query.by:
         column = F.col(quoted(name))
         is_float = isinstance(job.df.schema[name].dataType, FloatType | DoubleType)
-        keys.append(column + F.lit(0.0) if is_float else column)
+        keys += [column + F.lit(0.0) if is_float else column, column.isNull()]
     return (function(*keys) if keys else F.lit(0)).cast("long")
 
 

@@ -31,8 +31,12 @@ def key_numbers(columns: Sequence[pa.Array], n: int) -> tuple[np.ndarray, np.nda
     """The number of each row's key, and its second hash."""
     if not columns:
         return np.zeros(n, np.int64), np.zeros(n, np.int64)
-    if len(columns) == 1 and pa.types.is_integer(columns[0].type) and not columns[0].null_count:
-        return numbers(columns[0]).astype(np.int64, copy=False), np.zeros(n, np.int64)
+    if len(columns) == 1 and pa.types.is_integer(columns[0].type):
+        values, nulls = _integers(columns[0])
+        checks = np.zeros(n, np.int64)
+        if nulls is not None:  # with a number of some integer, but never with its check
+            values[nulls], checks[nulls] = np.array(_digest(None), np.uint64).view(np.int64)
+        return values, checks
     first, second = (np.full(n, salt, np.uint64) for salt in SALTS)
     for column in columns:
         a, b = _hashes(column)
@@ -41,16 +45,26 @@ def key_numbers(columns: Sequence[pa.Array], n: int) -> tuple[np.ndarray, np.nda
 
 
 def _hashes(column: pa.Array) -> tuple[np.ndarray, np.ndarray]:
-    """Two hashes for each value of a column."""
-    kind = column.type
-    if pa.types.is_integer(kind) and not column.null_count:
-        values = numbers(column).astype(np.int64, copy=False).view(np.uint64)
-        return mixed(values), mixed(values ^ np.uint64(SALTS[1]))
+    """Two hashes for each value of a column, the same whatever else is in the batch."""
+    if pa.types.is_integer(column.type):
+        integers, nulls = _integers(column)
+        values = integers.view(np.uint64)
+        first, second = mixed(values), mixed(values ^ np.uint64(SALTS[1]))
+        if nulls is not None:
+            first[nulls], second[nulls] = _digest(None)
+        return first, second
     codes = key_codes(column)
     _, places, codes = np.unique(codes, return_index=True, return_inverse=True)
     values = column.take(pa.array(places)).to_pylist()
     pairs = np.array([_digest(value) for value in values], np.uint64).reshape(-1, 2)
     return pairs[codes, 0], pairs[codes, 1]
+
+
+def _integers(column: pa.Array) -> tuple[np.ndarray, np.ndarray | None]:
+    """The values of a column, and where they are null, if any is."""
+    if not column.null_count:
+        return numbers(column).astype(np.int64, copy=False), None
+    return numbers(column.fill_null(0)).astype(np.int64), np.asarray(column.is_null())
 
 
 def _digest(value: object) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from sash.engine.stream.pages import Page, StateError
 from sash.stores.encoding import seal, unseal
 from sash.stores.errors import DamagedState
 
-FORMAT = 2
+FORMAT = 3
 NAME = "manifest"
 KIND = b"stream"
 
