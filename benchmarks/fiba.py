@@ -163,9 +163,9 @@ def one_by_one(monoid: str, events: flights.Stream) -> None:
     """As batches, with an operation for every flight, in compiled code."""
     xs = events.value
     tree = swag.FiBA(MONOIDS[monoid]().of(xs.dtype), compiled=True)
-    tree._room.enlarge(4000, 1000)
+    tree._memory.enlarge(4000, 1000)
     run = tree._kernel(follow, (xs,), len(xs)).run
-    run(tree._room.address, address(events.event), (address(xs),), len(xs), flights.DAY)
+    run(tree._memory.address, address(events.event), (address(xs),), len(xs), flights.DAY)
 
 
 def billion(options: argparse.Namespace) -> Iterator[dict[str, Any]]:

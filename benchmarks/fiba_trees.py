@@ -126,10 +126,10 @@ class Rounds:
     def _evict_singly(self) -> None:
         self.old += self.m
         kernel = self.tree._kernel(evict_singly, (), self.m)
-        kernel.run(self.tree._room.address, self.m)
+        kernel.run(self.tree._memory.address, self.m)
 
     def _insert_singly(self, times: np.ndarray) -> None:
-        kernel, room = self.tree._kernel(insert_singly, (self.xs,), self.m), self.tree._room
+        kernel, room = self.tree._kernel(insert_singly, (self.xs,), self.m), self.tree._memory
         room.enlarge(room.head[USED] + self.m + 99, room.head[USED_KIDS] + self.m + 99)
         kernel.run(room.address, address(times), (address(self.xs),), self.m)
 
@@ -149,7 +149,7 @@ class Rounds:
 
     def run_compiled(self, rounds: int) -> None:
         """So many rounds of one entry each, without Python in between."""
-        kernel, room = self.tree._kernel(slide_singly, (self.xs,), rounds), self.tree._room
+        kernel, room = self.tree._kernel(slide_singly, (self.xs,), rounds), self.tree._memory
         room.enlarge(room.head[USED] + rounds + 99, room.head[USED_KIDS] + rounds + 99)
         times = np.arange(self.young, self.young + rounds)
         self.young, self.old = self.young + rounds, self.old + rounds

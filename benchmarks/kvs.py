@@ -218,7 +218,7 @@ lo, hi = total - size, total
 assert len(w) == size and out[n - 1] == (lo + hi - 1) * (hi - lo) // 2, out[n - 1]
 print(json.dumps({"anonymous MiB": here / 1024, "before": base / 1024, "mapped MiB": mapped / 1024,
     "fill ns": spent["fill"] / size * 1e9, "slide ns": spent["slide"] / max(1, slides) * 1e9,
-    "window's own MiB": w._room.nbytes / (1 << 20) if store else None}))
+    "window's own MiB": w._memory.nbytes / (1 << 20) if store else None}))
 """
 
 

@@ -22,7 +22,7 @@ def levels(window: Any) -> list[list[tuple[Any, Any]]]:
     drawn = []
     for level in range(window._at.h + 1):
         lo, hi = window._at.f >> level, end(window._at.e, level)
-        s = window._room.cap >> level
+        s = window._memory.cap >> level
         nodes = [
             window._q.part[s + (j & (s - 1))] if lo <= j < hi else None
             for j in range(lo & ~1, (hi + 1) & ~1)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from sash import swag
-from sash.swag.fiba.memory import MAPPED, Memory
+from sash.memory.growing import MAPPED, GrowingArray
 from sash.swag.fiba.tree import TIMES, USED
 from tests.swag.fiba_oracle import affine, words
 
@@ -43,10 +43,10 @@ def test_memory_does_not_creep(min_arity, compiled):
     random, most = Random(min_arity), 600
     tree = swag.FiBA(affine(), min_arity, compiled=compiled)
     random_run(tree, random, 60, most)
-    used, bytes_ = tree._room.head[USED], tree.nbytes
+    used, bytes_ = tree._memory.head[USED], tree.nbytes
     random_run(tree, random, 600 if compiled else 150, most)
     tree.check()
-    assert tree._room.head[USED] <= min(1.5 * used, bound(most + most // 4, min_arity))
+    assert tree._memory.head[USED] <= min(1.5 * used, bound(most + most // 4, min_arity))
     assert tree.nbytes <= 1.6 * bytes_
 
 
@@ -68,18 +68,18 @@ def test_evicting_leaves_its_room_to_the_next_entries():
     n = 20_000
     ones = np.ones(n, np.int64)
     tree.bulk_insert(np.arange(n), ones)
-    used = tree._room.head[USED]
+    used = tree._memory.head[USED]
     for k in range(1, 9):
         tree.bulk_evict(k * n - n // 2)
         tree.bulk_insert(np.arange(k * n, k * n + n // 2), ones[: n // 2])
         tree.bulk_evict(k * n + n // 4)
         tree.bulk_insert(np.arange(k * n + n // 2, (k + 1) * n), ones[: n // 2])
     tree.check()
-    assert tree._room.head[USED] <= used + n // (TIMES * 4)
+    assert tree._memory.head[USED] <= used + n // (TIMES * 4)
 
 
 def test_memory_grows_in_place_and_keeps_what_it_has():
-    memory = Memory(10, np.dtype(np.int64))
+    memory = GrowingArray(10, np.dtype(np.int64))
     memory.array[:] = 7
     for count in (100, MAPPED // 8 - 1, MAPPED // 8 + 1, MAPPED, 3 * MAPPED, MAPPED // 4):
         memory.resize(count)
@@ -89,7 +89,7 @@ def test_memory_grows_in_place_and_keeps_what_it_has():
 
 
 def test_memory_is_copied_where_a_view_of_it_is_left():
-    memory = Memory(MAPPED, np.dtype(np.int64))
+    memory = GrowingArray(MAPPED, np.dtype(np.int64))
     memory.resize(MAPPED + 1)
     memory.array[5] = 9
     view = memory.array[:10]

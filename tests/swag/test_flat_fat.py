@@ -46,7 +46,7 @@ def assert_holds(fat: swag.FlatFAT, items: list[Any], monoid: Monoid) -> None:
 def test_figure_3_a_node_is_its_leaves_combined() -> None:
     monoid, made = traced()
     fat = swag.FlatFAT(monoid, "12345678")
-    g, e, f, a, b, c, d = (fat._room.plain.part[v] for v in range(1, 8))
+    g, e, f, a, b, c, d = (fat._memory.plain.part[v] for v in range(1, 8))
     assert (a, b, c, d) == ("12", "34", "56", "78")
     assert (e, f, g) == ("1234", "5678", "12345678")
     assert len(made) == 7
@@ -169,6 +169,6 @@ def test_bad_prefix_and_suffix_are_refused(location: int) -> None:
 
 def test_check_finds_a_broken_node() -> None:
     fat = swag.FlatFAT(words(), "abcd")
-    fat._room.plain.part[2] = "xx"
+    fat._memory.plain.part[2] = "xx"
     with pytest.raises(AssertionError, match="node 1 is abcd, its children combined are xxcd"):
         fat.check()

@@ -57,7 +57,7 @@ FIGURE_7 = [  # pointers, partials, the answers of Q1 (range 5) and Q2 (range 2)
 def as_drawn(window: Any) -> tuple[list[int], list[float]]:
     """The paper's two arrays of five: its index 4 is where the first tuple is put, our item 5."""
     pointers, partials = [0] * 5, [0.0] * 5
-    mask = window._room.cap - 1
+    mask = window._memory.cap - 1
     for i in range(window._at.f, window._at.e):
         pointers[(i - 1) % 5] = (i - 1 + window._q.ahead[i & mask]) % 5
         partials[(i - 1) % 5] = window._q.part[i & mask]
@@ -118,8 +118,8 @@ def test_resizing_leaves_the_pointers_as_they_are() -> None:
             if random.random() < 0.2:
                 assert window.query() == "".join(items)
             window.check()
-            caps.add(window._room.cap)
-            assert window._room.cap <= max(16, 4 * len(items)), "room is within a constant factor"
+            caps.add(window._memory.cap)
+            assert window._memory.cap <= max(16, 4 * len(items)), "room is within a constant factor"
         assert [window.query(last=k) for k in range(most)] == [
             "".join(items[most - k :]) for k in range(most)
         ]

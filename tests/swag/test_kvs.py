@@ -97,11 +97,11 @@ def test_the_papers_sizes() -> None:
         window.insert(str(i % 10))
     for _ in range(2000):
         window.evict()
-    room = window._room
+    room = window._memory
     assert room.page == 128
     assert (room.levels[0].tail_size, room.levels[0].head_size) == (512, 512)
     typed: Any = swag.AMTA(affine(), store=stores.open("memory:"))
-    assert typed._room.page * 16 == 1 << 17, "numbers fill pages of 128 KiB"
+    assert typed._memory.page * 16 == 1 << 17, "numbers fill pages of 128 KiB"
 
 
 @both
@@ -144,7 +144,7 @@ def test_searches_into_the_middle_compiled(algorithm: Any) -> None:
     window = algorithm(monoid, policy, store=stores.open("memory:"), compiled=True, **SMALL)
     in_memory = algorithm(monoid, policy, compiled=True)
     assert window.slide(xs).tolist() == in_memory.slide(xs).tolist()
-    assert window._kept.ledger.pages_read > 0
+    assert window._stored.ledger.pages_read > 0
     assert len(window) == len(in_memory)
     window.check()
 
@@ -200,7 +200,7 @@ def test_a_bulk_eviction_reads_pages_of_a_path(algorithm: Any) -> None:
     """2^20 of 2^21 items, in pages of 256: at most four for each eight levels, in one trip."""
     window = algorithm(m.Sum().of(np.dtype("int64")), store=stores.open("memory:"), page=256)
     window.insert_many(np.arange(1 << 21))
-    ledger = window._kept.ledger
+    ledger = window._stored.ledger
     pages, trips = ledger.pages_read, ledger.trips
     window.evict_many((1 << 20) + 12345)
     assert ledger.trips - trips <= 1
@@ -216,7 +216,7 @@ def test_local_memory_is_logarithmic() -> None:
     here = []
     for n in (16, 17, 18, 19):
         window.slide(np.arange((1 << n) - len(window) + (1 << n)), 1 << n)
-        here.append(window._room.nbytes)
+        here.append(window._memory.nbytes)
     steps = [b - a for a, b in pairwise(here)]
     assert all(0 <= step <= 8 * 4 * 1024 for step in steps), here
     assert here[-1] < 8 * (1 << 19) // 4
@@ -273,16 +273,16 @@ def test_writing_in_the_background() -> None:
     store = Slow()
     window: Any = swag.AMTA(affine(), store=store, compiled=False, **SMALL)
     n = 0
-    while window._kept.ledger.flight is None:
+    while window._stored.ledger.flight is None:
         window.insert(n)
         n += 1
-    pages = len(window._kept.ledger.flight.parts[0][1].pages)
+    pages = len(window._stored.ledger.flight.parts[0][1].pages)
     for _ in range(10):
         window.insert(n)
         n += 1
     window.evict_many(20)
     assert window.query() == recalculated(affine(), list(range(20, n)))
-    assert (pages > 0, store.keys(), window._kept.ledger.pages_read) == (True, [], 0)
+    assert (pages > 0, store.keys(), window._stored.ledger.pages_read) == (True, [], 0)
     store.go.set()
     window.commit()
     assert store.threads >= {"sash-store_0"}

@@ -16,7 +16,7 @@ import pytest
 from sash import Monoid, stores, swag
 from sash.stores import DamagedRecord, DamagedState, PickledRecord, PickledState, Store
 from sash.stores.encoding import decode, encode, seal, unseal
-from sash.swag.ledger import HEADER, PAGE, STAMP, TAILS
+from sash.swag.stored.ledger import HEADER, PAGE, STAMP, TAILS
 from tests.conformance.cases import affine, words
 from tests.stores.conftest import Server
 

@@ -20,8 +20,8 @@ from sash import monoids as m
 from sash.stores import StoreConflict, StoreError, StoreFull, StoreUnavailable
 from sash.stores.encoding import decode, encode, seal, unseal
 from sash.stores.memory import Memory
-from sash.swag.kept import VERSION
-from sash.swag.ledger import HEADER, STAMP
+from sash.swag.stored.ledger import HEADER, STAMP
+from sash.swag.stored.state import VERSION
 from tests.stores.conftest import Server, waiting
 from tests.swag.policies import CASES, affine, recalculated
 
@@ -174,7 +174,7 @@ def test_a_commit_whose_answer_is_lost(server: Server) -> None:
         window.commit()
         for i in range(300, 330):
             window.insert(i)
-        window._kept.ledger.prepare()  # nothing is under way
+        window._stored.ledger.prepare()  # nothing is under way
         server.signal(signal.SIGSTOP)
         with waiting(store, seconds=0.2), pytest.raises(StoreUnavailable, match=server.url):
             window.commit()

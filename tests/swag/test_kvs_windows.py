@@ -49,7 +49,7 @@ def test_random_keys(tmp_path: Path, algorithm: Any) -> None:
                 many.commit()
                 many = windows(store, algorithm, compiled=False)
                 assert many.offset == offset
-            most = max(most, many.nbytes - window._room.nbytes)
+            most = max(most, many.nbytes - window._memory.nbytes)
         assert most <= MEMORY, "all together but for the one in use"
         assert many.resident < len(kept)
         many.commit()

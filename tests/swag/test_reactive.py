@@ -78,7 +78,7 @@ def test_a_slid_window_has_the_capacity_of_its_size(size: int) -> None:
     for window in (swag.Reactive(affine()), swag.Reactive(affine(), compiled=False)):
         window.slide(xs, size)
         window.slide(xs[:5], size)
-        assert window._at.capacity == least == window._room.rows
+        assert window._at.capacity == least == window._memory.rows
 
 
 def test_it_doubles_when_full_and_halves_below_a_quarter() -> None:
@@ -114,10 +114,10 @@ def test_after_a_resize_it_is_three_eighths_to_half_full() -> None:
 def test_room_is_given_back_after_a_window_has_shrunk() -> None:
     window = swag.Reactive(affine())
     window.insert_many(np.arange(100_000))
-    assert window._room.rows == 1 << 17
+    assert window._memory.rows == 1 << 17
     window.evict_many(99_990)
     window.insert(1)
-    assert window._room.rows <= 4 * window._at.capacity <= 256
+    assert window._memory.rows <= 4 * window._at.capacity <= 256
     window.check()
     fresh = swag.Reactive(affine())
     fresh.insert_many([*range(99_990, 100_000), 1])

@@ -113,12 +113,12 @@ def test_space(theorem: Theorem) -> None:
 def test_dabas_queue_grows_and_shrinks_by_chunks() -> None:
     """No insertion or eviction makes or frees more than one chunk, whatever the size."""
     window: Any = swag.DABALite(words())
-    chunk = 1 << window._room.cells._shift
+    chunk = 1 << window._memory.cells._shift
     for grow in (True, False):
         for _ in range(20 * chunk):
-            before = len(window._room.cells)
+            before = len(window._memory.cells)
             window.insert("x") if grow else window.evict()
-            window._room.reserve(window._at, 1)
-            assert abs(len(window._room.cells) - before) <= chunk
+            window._memory.reserve(window._at, 1)
+            assert abs(len(window._memory.cells) - before) <= chunk
     assert len(window) == 0
-    assert len(window._room.cells) <= 2 * chunk
+    assert len(window._memory.cells) <= 2 * chunk

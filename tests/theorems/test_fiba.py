@@ -58,7 +58,7 @@ class Probe:
         A node is visited if its times or values are looked at or changed. To read a
         child's aggregate, or to put it on a free list, is not a visit.
         """
-        room, seen = self.tree._room, set[int]()
+        room, seen = self.tree._memory, set[int]()
         self.tree._make_room()
         room.enlarge(*(room.head[i] + 4000 for i in (USED, USED + 1)))
         entries = TIMES * self.min_arity - 1

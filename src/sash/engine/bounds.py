@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sash.engine.merge import WORTH_MERGING, fill_with, merged
-from sash.kernel.words import Int8, Int64, Partial, Partials, _word, attach, get
+from sash.kernel.words import Int8, Int64, Memory, Partial, Partials, _word, attach, get
 
 
-class Store(NamedTuple):
+class Columns(NamedTuple):
     """What a pass reads and writes."""
 
     time: Partials  # by row number; a Delta's column for a Delta
@@ -88,7 +88,7 @@ FURTHEST, LEAST = (1 << 63) - 1, -(1 << 63)
 fill = _word("fill", "fill(q, row, at, run): one end of the windows of a run, and the last one")
 
 
-def find(memory: Any, at: At, begin: int, end: int, keys: int, kind: int) -> At:
+def find(memory: Memory, at: At, begin: int, end: int, keys: int, kind: int) -> At:
     """One end of the windows of rows `begin` to `end` - 1, key by key."""
     q = attach(memory)
     row = at.row
@@ -229,7 +229,7 @@ def near(x: Any, y: Any, d: Any, kind: int) -> bool:
     return abs(x - y) <= d
 
 
-def measure(memory: Any, at: Lengths, n: int) -> Lengths:
+def measure(memory: Memory, at: Lengths, n: int) -> Lengths:
     """The longest and the shortest of n windows; one that ends before it begins is empty."""
     q = attach(memory)
     longest, shortest = 0, FURTHEST

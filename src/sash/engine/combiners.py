@@ -21,13 +21,14 @@ from sash.engine.fixed import room
 from sash.engine.inputs import Inputs, ObjectInputs, SharedInputs
 from sash.engine.pieces import Pieces
 from sash.kernel.answers import Answers
-from sash.kernel.cells import held_rows
 from sash.kernel.compiled import Target, compiled
 from sash.kernel.layout import Layout
 from sash.kernel.words import (
     ANSWER,
     FIRST_FREE,
     Int8,
+    Memory,
+    Outputs,
     Partials,
     attach,
     combine,
@@ -36,6 +37,7 @@ from sash.kernel.words import (
     hold,
     lower,
 )
+from sash.memory.columns import held_rows
 from sash.monoids.monoid import Monoid, same
 from sash.plan.plan import Plan, State
 from sash.swag.registry import ALGORITHMS
@@ -83,11 +85,11 @@ class Combiner:
         """The answers over windows of known rows, and which are null."""
         inputs, window = self._inputs, self._window
         if self._typed:
-            return window.follow(inputs.values, inputs.base, *known[:3], self._room)
+            return window.follow(inputs.values, inputs.base, *known[:3], self._memory)
         with localcontext(EXACT):  # Python's own rounds decimals to 28 digits
             return window.follow(inputs.values, inputs.base, *known[:3])
 
-    def _room(self, dtype: np.dtype, n: int) -> np.ndarray:
+    def _memory(self, dtype: np.dtype, n: int) -> np.ndarray:
         """An array for answers."""
         if len(self._spares) == 1:
             return self._spares[0].take(dtype, n)
@@ -222,7 +224,7 @@ def partials_of(monoid: Monoid) -> Monoid:
     return monoid.with_(lower=same, typed=None)
 
 
-class Store(NamedTuple):
+class Columns(NamedTuple):
     """Partials of older and of younger pieces; which of them a window has: 1, 2, or both, 3."""
 
     older: Partials
@@ -237,7 +239,7 @@ class At(NamedTuple):
     none: int
 
 
-def merge(memory: Any, at: At, n: int, out: Any) -> At:
+def merge(memory: Memory, at: At, n: int, out: Outputs) -> At:
     """For each window the answer over both of its pieces; none where it has neither."""
     q = attach(memory)
     for i in range(n):
@@ -262,7 +264,7 @@ def merged(
     layout = Layout.of(monoid.identity, monoid.dtype)
     assert layout is not None
     older, younger = (np.ascontiguousarray(p, layout.array_dtype.base) for p in (older, younger))
-    kernel = compiled(merge, Target(monoid, layout, {}, At, Store))
+    kernel = compiled(merge, Target(monoid, layout, {}, At, Columns))
     held = held_rows(layout, monoid.identity, FIRST_FREE)
     memory = (
         older.ctypes.data, -1, younger.ctypes.data, -1, has.ctypes.data, 0,

@@ -100,7 +100,7 @@ def _row_ends(frame: Rows) -> tuple[End, End]:
 @functools.cache
 def end_pass(fill: Callable[..., Any], dtype: np.dtype) -> Any:
     """The compiled pass that finds ends by `fill`, over times of `dtype`."""
-    target = time_target(dtype, passes.At, passes.Store, {passes.fill: fill})
+    target = time_target(dtype, passes.At, passes.Columns, {passes.fill: fill})
     return compiled(passes.find, target).run
 
 
@@ -189,11 +189,11 @@ def _keys_before(keys: np.ndarray, end: int, stop: int) -> np.ndarray:
 
 
 def time_target(
-    dtype: np.dtype, cursors: type, store: type, steps: Mapping[Any, Any] | None = None
+    dtype: np.dtype, cursors: type, columns: type, steps: Mapping[Any, Any] | None = None
 ) -> Target:
     """What a pass over times of `dtype` is compiled for: nothing is combined."""
     times = Monoid("times", dtype.type(0).item(), same, max, dtype=dtype)
-    return Target(times, Layout(dtype), steps or {}, cursors, store)
+    return Target(times, Layout(dtype), steps or {}, cursors, columns)
 
 
 def ready_rows(

@@ -20,13 +20,13 @@ from sash.engine.pieces import Pieces
 from sash.engine.ranks import Ranks
 from sash.engine.tape import Tape
 from sash.kernel.compiled import compiled
-from sash.kernel.words import Int64, Partial, attach
+from sash.kernel.words import Address, Int64, Memory, Partial, attach
 from sash.kernel.words import numbers as column
 from sash.plan.plan import Plan, State
 from sash.plan.types import number_type
 
 
-class Store(NamedTuple):
+class Columns(NamedTuple):
     """Counts, by value's code or as the nodes of a tree; and the rows of each piece that are in.
 
     A window is one piece, or several where rows are left out in its middle: a multiset does
@@ -48,7 +48,8 @@ class At(NamedTuple):
 
 
 def distinct(
-    memory: Any, at: At, codes: Any, base: int, n: int, pieces: int, lo: Any, hi: Any, found: Any
+    memory: Memory, at: At, codes: Address, base: int, n: int, pieces: int,
+    lo: Address, hi: Address, found: Address,
 ) -> At:  # fmt: skip
     """For each window of rows the number of distinct codes."""
     q = attach(memory)
@@ -75,7 +76,8 @@ def distinct(
 
 
 def order(
-    memory: Any, at: At, codes: Any, base: int, n: int, pieces: int, lo: Any, hi: Any, found: Any,
+    memory: Memory, at: At, codes: Address, base: int, n: int, pieces: int,
+    lo: Address, hi: Address, found: Address,
     codes_there: int, top: int, between: int,
 ) -> At:  # fmt: skip
     """For each window the codes of the rows at and just above the share asked for.
@@ -99,8 +101,9 @@ def order(
 
 
 def ranks(
-    memory: Any, at: At, codes: Any, base: int, n: int, pieces: int, lo: Any, hi: Any, found: Any,
-    codes_there: int, own: Any,
+    memory: Memory, at: At, codes: Address, base: int, n: int, pieces: int,
+    lo: Address, hi: Address, found: Address,
+    codes_there: int, own: Address,
 ) -> At:  # fmt: skip
     """For each window how many of its codes are below a code of its own, and how many equal it.
 
@@ -190,7 +193,7 @@ class Distinct:
         self._count = np.zeros(1024, np.int64)
         self._at = At(0, 0, np.float64(0))
         self._first, self._end = np.zeros(PIECES, np.int64), np.zeros(PIECES, np.int64)
-        self._run = compiled(distinct, time_target(np.dtype(np.float64), At, Store)).run
+        self._run = compiled(distinct, time_target(np.dtype(np.float64), At, Columns)).run
 
     def take(self, columns: list[pa.Array]) -> None:
         encoded = self._ranks.take(columns[0]).dictionary_encode()
@@ -249,7 +252,7 @@ class Percentile:
         self._mixes = interpolation in ("linear", "midpoint")
         self._kind = pa.float64() if self._mixes else kind
         self._ranks, self._values = Ranks(), Tape(dtype)
-        self._run = compiled(order, time_target(np.dtype(np.float64), At, Store)).run
+        self._run = compiled(order, time_target(np.dtype(np.float64), At, Columns)).run
 
     def take(self, columns: list[pa.Array]) -> None:
         self._values.add(numbers(self._ranks.take(columns[0])))

@@ -16,7 +16,7 @@ import numpy as np
 
 from sash.kernel.compiled import Target, compiled
 from sash.kernel.layout import Layout
-from sash.kernel.words import Int32, Int64, Partials, attach, get, prefetch, put
+from sash.kernel.words import Int32, Int64, Memory, Partials, attach, get, prefetch, put
 from sash.monoids.monoid import Monoid, same
 
 
@@ -38,7 +38,7 @@ class WideRows(NamedTuple):
     held: int
 
 
-def count(memory: Any, begin: int, end: int) -> int:
+def count(memory: Memory, begin: int, end: int) -> int:
     """Count the rows of each code."""
     q = attach(memory)
     for i in range(begin, end):
@@ -46,7 +46,7 @@ def count(memory: Any, begin: int, end: int) -> int:
     return 0
 
 
-def place(memory: Any, begin: int, end: int) -> int:
+def place(memory: Memory, begin: int, end: int) -> int:
     """Say where each row goes."""
     q = attach(memory)
     for i in range(begin, end):
@@ -79,7 +79,7 @@ AHEAD = 32
 """Rows ahead of the one that is moved, whose place is asked for: writing does not wait for it."""
 
 
-def scatter(memory: Any, begin: int, end: int) -> int:
+def scatter(memory: Memory, begin: int, end: int) -> int:
     """Row i goes to its place."""
     q = attach(memory)
     for i in range(begin, end):
@@ -89,7 +89,7 @@ def scatter(memory: Any, begin: int, end: int) -> int:
     return 0
 
 
-def gather(memory: Any, begin: int, end: int) -> int:
+def gather(memory: Memory, begin: int, end: int) -> int:
     """Row i comes from its place."""
     q = attach(memory)
     for i in range(begin, end):
@@ -120,7 +120,7 @@ def fine_code(q: Any, i: int, keyed: int, more: int, rest: int, zero: int) -> in
 
 
 def count_fine(
-    memory: Any, begin: int, end: int, keyed: int, more: int, rest: int, zero: int
+    memory: Memory, begin: int, end: int, keyed: int, more: int, rest: int, zero: int
 ) -> int:
     """Count the rows of each fine code."""
     q = attach(memory)
@@ -130,7 +130,7 @@ def count_fine(
 
 
 def place_pairs(
-    memory: Any, begin: int, end: int, keyed: int, more: int, rest: int, zero: int
+    memory: Memory, begin: int, end: int, keyed: int, more: int, rest: int, zero: int
 ) -> int:
     """Bring each row's value and number to the run of its fine code."""
     q = attach(memory)
@@ -149,7 +149,7 @@ SHORT = 24
 """Runs of up to so many rows are sorted by insertion."""
 
 
-def sort_runs(memory: Any, begin: int, end: int, digits: int, width: int) -> int:
+def sort_runs(memory: Memory, begin: int, end: int, digits: int, width: int) -> int:
     """Sort each of some runs by its values of so many digits, each `width` bits wide."""
     q = attach(memory)
     for run in range(begin, end):
@@ -233,7 +233,7 @@ class WideSorted(NamedTuple):
     held: int
 
 
-def unpair(memory: Any, begin: int, end: int, zero: int) -> int:
+def unpair(memory: Memory, begin: int, end: int, zero: int) -> int:
     """Sorted pairs as rows and times."""
     q = attach(memory)
     for i in range(begin, end):
@@ -250,7 +250,7 @@ class Steps(NamedTuple):
     held: int
 
 
-def disorder(memory: Any, begin: int, end: int, keyed: int) -> tuple[int, int]:
+def disorder(memory: Memory, begin: int, end: int, keyed: int) -> tuple[int, int]:
     """How many of rows `begin` to `end` - 1 come before the row before them: in order of code
     and time, and in order of time alone."""
     q = attach(memory)
@@ -267,7 +267,7 @@ def disorder(memory: Any, begin: int, end: int, keyed: int) -> tuple[int, int]:
 
 
 @functools.cache
-def kernel(driver: Callable[..., Any], store: type, dtype: np.dtype) -> Any:
+def kernel(driver: Callable[..., Any], columns: type, dtype: np.dtype) -> Any:
     """A compiled loop over cells of `dtype`."""
     cells = Monoid("cells", dtype.type(0).item(), same, max, dtype=dtype)
-    return compiled(driver, Target(cells, Layout(dtype), {}, store, store)).run
+    return compiled(driver, Target(cells, Layout(dtype), {}, columns, columns)).run

@@ -14,7 +14,7 @@ from sash.engine.bounds import advance
 from sash.engine.frames import time_target
 from sash.engine.tape import Tape
 from sash.kernel.compiled import compiled
-from sash.kernel.words import Int64, Partial, Partials, attach, get
+from sash.kernel.words import Int64, Memory, Partial, Partials, attach, get
 from sash.plan.reach import steps_of
 from sash.windows.frames import Sliding, SlidingCalendar, SlidingRows
 
@@ -25,7 +25,7 @@ FIRST, FURTHEST = -(1 << 62), (1 << 63) - 1
 OPEN_BELOW, CLOSED_ABOVE = 1, 2
 
 
-class Store(NamedTuple):
+class Columns(NamedTuple):
     """What a pass reads and writes."""
 
     time: Partials
@@ -57,7 +57,7 @@ def stop_of(q: Any, key: int, keys: int, available: int) -> int:
     return q.keys[key + 1] if key + 1 < keys else available
 
 
-def windows(memory: Any, at: At, available: int, keys: int, last: int, room: int) -> Any:
+def windows(memory: Memory, at: At, available: int, keys: int, last: int, room: int) -> Any:
     """The bounds of the next windows that are complete, at most `room`; and how many."""
     q = attach(memory)
     key, number, lo, hi, least, size, slide, offset, upto, fill, ends = at
@@ -142,7 +142,7 @@ class PeriodicFinder:
         last: Any = FURTHEST if upto is None else upto
         size, slide, offset, last = (dtype.type(x) for x in (size, slide, offset, last))
         self.at = At(0, FIRST, 0, 0, least, size, slide, offset, last, fill, ends)
-        self._run = compiled(windows, time_target(dtype, At, Store)).run
+        self._run = compiled(windows, time_target(dtype, At, Columns)).run
 
     def find(self, rows: Timed, last: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The next windows that are complete: their rows lo to hi - 1, and their starts."""

@@ -15,10 +15,10 @@ from sash.engine.frames import time_target
 from sash.engine.pieces import Pieces
 from sash.engine.tape import Tape
 from sash.kernel.compiled import compiled
-from sash.kernel.words import Int8, Int64, attach
+from sash.kernel.words import Int8, Int64, Memory, attach
 
 
-class Store(NamedTuple):
+class Columns(NamedTuple):
     """What the loops read and write."""
 
     known: Int8  # whether each row is known
@@ -30,7 +30,7 @@ class Store(NamedTuple):
     held: int
 
 
-def count_known(memory: Any, n: int, before: int) -> int:
+def count_known(memory: Memory, n: int, before: int) -> int:
     """How many known rows come before each of n rows, and before the one after them."""
     q = attach(memory)
     for i in range(n):
@@ -39,7 +39,7 @@ def count_known(memory: Any, n: int, before: int) -> int:
     return before
 
 
-def rank_windows(memory: Any, n: int, base: int, end: int, known: int) -> Lengths:
+def rank_windows(memory: Memory, n: int, base: int, end: int, known: int) -> Lengths:
     """n windows among the known rows, of which there are `known` before row `end`."""
     q = attach(memory)
     longest, shortest = 0, FURTHEST
@@ -60,7 +60,7 @@ def rank(q: Any, row: int, base: int, end: int, known: int) -> int:
 @functools.cache
 def loop(driver: Callable[..., Any]) -> Any:
     """A compiled loop."""
-    return compiled(driver, time_target(np.dtype(np.int64), Lengths, Store)).run
+    return compiled(driver, time_target(np.dtype(np.int64), Lengths, Columns)).run
 
 
 class Ranks:

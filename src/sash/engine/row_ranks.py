@@ -8,7 +8,7 @@ import pyarrow as pa
 from sash.engine.bounds import Bounds
 from sash.engine.columns import numbers
 from sash.engine.frames import time_target
-from sash.engine.multiset import PIECES, At, Store, memory, ranks, stacked
+from sash.engine.multiset import PIECES, At, Columns, memory, ranks, stacked
 from sash.engine.pieces import Pieces
 from sash.engine.ranks import Ranks
 from sash.engine.tape import Tape
@@ -26,7 +26,7 @@ class RowRank:
         self._places = [a.place - 1 for a in state.asked]  # 0: below, 1: equal
         self._ranks, self._values = Ranks(), Tape(dtype)
         self._own, self._known = Tape(dtype), Tape(np.bool_)  # of rows that are not answered
-        self._run = compiled(ranks, time_target(np.dtype(np.float64), At, Store)).run
+        self._run = compiled(ranks, time_target(np.dtype(np.float64), At, Columns)).run
 
     def take(self, columns: list[pa.Array]) -> None:
         [column] = columns

@@ -20,12 +20,15 @@ from sash.engine.inputs import Inputs, ObjectInputs, SharedInputs
 from sash.engine.ranks import Ranks
 from sash.engine.tape import Tape
 from sash.kernel.answers import Answers
-from sash.kernel.cells import held_rows
 from sash.kernel.compiled import Kernel, Target, compiled_or_none
 from sash.kernel.layout import Layout
 from sash.kernel.words import (
     ANSWER,
     FIRST_FREE,
+    Address,
+    InputColumns,
+    Memory,
+    Outputs,
     Partials,
     attach,
     combine,
@@ -36,13 +39,14 @@ from sash.kernel.words import (
     lower,
     numbers,
 )
+from sash.memory.columns import held_rows
 from sash.monoids.monoid import Monoid, same
 from sash.plan.plan import Plan, State
 from sash.swag.inputs import addresses, items
 from sash.swag.registry import ALGORITHMS
 
 
-class Store(NamedTuple):
+class Columns(NamedTuple):
     """Nothing is kept in cells."""
 
     part: Partials
@@ -55,7 +59,16 @@ class At(NamedTuple):
     none: int
 
 
-def fold(memory: Any, at: At, xs: Any, base: int, n: int, lo: Any, hi: Any, out: Any) -> At:
+def fold(
+    memory: Memory,
+    at: At,
+    xs: InputColumns,
+    base: int,
+    n: int,
+    lo: Address,
+    hi: Address,
+    out: Outputs,
+) -> At:
     """The rows lo to hi - 1 of each of n slices, combined: as many combines as rows, less n."""
     q = attach(memory)
     begins, ends = numbers(lo), numbers(hi)
@@ -92,7 +105,7 @@ class SlicePartials:
         assert layout is not None
         xs = self._inputs.values
         dtypes = tuple(x.dtype for x in (xs if isinstance(xs, tuple) else (xs,)))
-        target = Target(self._monoid, layout, {}, At, Store, inputs=dtypes)
+        target = Target(self._monoid, layout, {}, At, Columns, inputs=dtypes)
         found: Kernel | None = compiled_or_none(fold, target)
         return found
 

@@ -66,7 +66,8 @@ class Binder:
 
 def is_ours(function: Callable[..., Any]) -> bool:
     """Whether a function is an algorithm's or a driver's, written in words."""
-    return function.__module__.startswith(("sash.swag", "sash.kernel", "sash.plan", "sash.engine"))
+    layers = ("sash.kernel", "sash.memory", "sash.swag", "sash.plan", "sash.engine")
+    return function.__module__.startswith(layers)
 
 
 def put_plain(part: Any, i: int, v: Any) -> Any:

@@ -146,13 +146,13 @@ def _meanings(
     target: Target, answer: Answer | None, users: dict[str, Any], jit: Jit
 ) -> dict[Any, Any]:
     layout, monoid = target.layout, target.monoid
-    fields = {n: t for n, t in inspect.get_annotations(target.store).items() if n != "held"}
+    fields = {n: t for n, t in inspect.get_annotations(target.columns).items() if n != "held"}
     dtypes = {n: words.dtype_of(t) for n, t in fields.items()}
     scope: dict[str, Any] = {
         "np": np, "load": machine.load, "store": machine.store, "pointer": machine.pointer,
         "known": machine.known, "move_cells": machine.mover(layout.width),
         "prefetch_cell": machine.prefetcher(layout.width),
-        "int0": np.int64(0), "yes": np.uint8(1), "Store": target.store,
+        "int0": np.int64(0), "yes": np.uint8(1), "Columns": target.columns,
         "identity": _cast(monoid.identity, layout),
         **{f"user_{role}": function for role, function in users.items()},
         **source.constants(layout, "L", "T"), **_casts(layout, monoid.name),
@@ -235,12 +235,25 @@ def _cast(value: Any, layout: Layout) -> Any:
 
 
 def _signature(driver: Any, target: Target) -> tuple[Any, ...]:
-    fields = len(inspect.get_annotations(target.store)) - 1
-    by_name = {
-        "memory": types.UniTuple(types.int64, 2 * fields + 1),
-        "at": cursor_type(target.cursors, target.layout),
-        "xs": types.UniTuple(types.int64, max(1, len(target.inputs))),
-        "out": types.UniTuple(types.int64, 2),
-        "ahead": types.UniTuple(types.int64, 2),
+    """The types of a driver's parameters, as it declares them in the words' annotations."""
+    columns = len(inspect.get_annotations(target.columns)) - 1
+    cursors = cursor_type(target.cursors, target.layout)
+    kinds = {
+        "Memory": types.UniTuple(types.int64, 2 * columns + 1),
+        "Cursors": cursors,
+        target.cursors.__name__: cursors,
+        "InputColumns": types.UniTuple(types.int64, max(1, len(target.inputs))),
+        "Outputs": types.UniTuple(types.int64, 2),
+        "Pair": types.UniTuple(types.int64, 2),
+        "Address": types.int64,
+        "int": types.int64,
     }
-    return tuple(by_name.get(p, types.int64) for p in inspect.signature(driver).parameters)
+    declared = inspect.get_annotations(driver)
+    for name in inspect.signature(driver).parameters:
+        if declared.get(name) not in kinds:
+            found = declared.get(name, "no annotation")
+            raise TypeError(
+                f"driver {driver.__qualname__}: parameter {name} has {found}; annotate it with "
+                f"one of {', '.join(kinds)}"
+            )
+    return tuple(kinds[declared[name]] for name in inspect.signature(driver).parameters)

@@ -35,7 +35,7 @@ call.py_func = "call, version 1"
 
 
 def fetch(q: Any, level: int, j: int) -> int:
-    """The word `fetch`, compiled: the room's own function, whose address is in the store."""
+    """The word `fetch`, compiled: the memory's own function, whose address is in its columns."""
     return call(q.fetch[0], level, j)
 
 

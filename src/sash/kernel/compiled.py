@@ -54,7 +54,7 @@ class Target:
     layout: Layout
     steps: Mapping[Any, Callable[..., Any]]  # word -> the algorithm's function
     cursors: type  # the NamedTuple of cursors
-    store: type  # the NamedTuple of the store's fields, `held` last
+    columns: type  # the NamedTuple of the columns of its memory, `held` last
     chunked: bool = False
     inputs: tuple[np.dtype, ...] = ()
     places: int = words.FIRST_FREE
@@ -64,7 +64,7 @@ class Target:
         return fingerprint(
             self.monoid.digest,
             repr(self.layout),
-            _algorithm_key(tuple(self.steps.items()), self.cursors, self.store),
+            _algorithm_key(tuple(self.steps.items()), self.cursors, self.columns),
             self.chunked,
             [str(d) for d in self.inputs],
             self.places,
@@ -74,7 +74,7 @@ class Target:
 
 # What a kernel's machine code is made by, besides its driver, its algorithm and its monoid.
 MAKERS = (
-    "arithmetic", "bind", "build", "cells", "code", "compiled", "layout", "machine", "source",
+    "arithmetic", "bind", "build", "code", "compiled", "layout", "machine", "source",
     "typing", "words",
 )  # fmt: skip
 
@@ -91,8 +91,8 @@ def _versions() -> tuple[str, ...]:
 
 
 @functools.cache
-def _algorithm_key(steps: tuple[tuple[Any, Any], ...], cursors: type, store: type) -> str:
-    annotations = [str(inspect.get_annotations(cls)) for cls in (cursors, store)]
+def _algorithm_key(steps: tuple[tuple[Any, Any], ...], cursors: type, columns: type) -> str:
+    annotations = [str(inspect.get_annotations(cls)) for cls in (cursors, columns)]
     return fingerprint([(word.__name__, step) for word, step in steps], annotations)
 
 

@@ -6,6 +6,12 @@ from typing import Any
 
 from sash.kernel.words import (
     ANSWER,
+    Address,
+    Cursors,
+    InputColumns,
+    Memory,
+    Outputs,
+    Pair,
     attach,
     evict,
     give,
@@ -21,7 +27,7 @@ from sash.kernel.words import (
 )
 
 
-def insert_many(memory: Any, at: Any, xs: Any, n: int) -> Any:
+def insert_many(memory: Memory, at: Cursors, xs: InputColumns, n: int) -> Any:
     """Insert items 0 to n - 1."""
     q = attach(memory)
     for i in range(n):
@@ -29,7 +35,7 @@ def insert_many(memory: Any, at: Any, xs: Any, n: int) -> Any:
     return at
 
 
-def evict_many(memory: Any, at: Any, n: int) -> Any:
+def evict_many(memory: Memory, at: Cursors, n: int) -> Any:
     """Evict the n oldest items."""
     q = attach(memory)
     for _ in range(n):
@@ -37,7 +43,7 @@ def evict_many(memory: Any, at: Any, n: int) -> Any:
     return at
 
 
-def slide(memory: Any, at: Any, xs: Any, n: int, most: int, out: Any) -> Any:
+def slide(memory: Memory, at: Cursors, xs: InputColumns, n: int, most: int, out: Outputs) -> Any:
     """Insert items 0 to n - 1; after each, answer for the last `most` items."""
     q = attach(memory)
     while size(at) > most:
@@ -51,16 +57,16 @@ def slide(memory: Any, at: Any, xs: Any, n: int, most: int, out: Any) -> Any:
 
 
 def follow(
-    memory: Any,
-    at: Any,
+    memory: Memory,
+    at: Cursors,
     shift: int,
-    xs: Any,
+    xs: InputColumns,
     base: int,
     n: int,
-    lo: Any,
-    hi: Any,
-    ahead: Any,
-    out: Any,
+    lo: Address,
+    hi: Address,
+    ahead: Pair,
+    out: Outputs,
 ) -> Any:
     """For each of n windows, rows lo to hi - 1, both growing: the answer over its items.
 

@@ -6,6 +6,11 @@ from typing import Any
 
 from sash.kernel.words import (
     ANSWER,
+    Address,
+    Cursors,
+    InputColumns,
+    Memory,
+    Outputs,
     attach,
     cycles,
     evict,
@@ -21,7 +26,9 @@ from sash.kernel.words import (
 )
 
 
-def timed_slide(memory: Any, at: Any, xs: Any, n: int, most: int, out: Any, spent: Any) -> Any:
+def timed_slide(
+    memory: Memory, at: Cursors, xs: InputColumns, n: int, most: int, out: Outputs, spent: Address
+) -> Any:
     """As `slide`; the cycles that each evict, insert and query took go to `spent`."""
     q = attach(memory)
     for i in range(n):

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+CHUNK_BYTES = 1 << 15
+OBJECTS_A_CHUNK = 512
 NUMBERS = (bool, int, float, np.bool_, np.integer, np.floating)
 
 
@@ -129,3 +131,10 @@ def _number(value: Any) -> np.dtype:
         if isinstance(value, kind):
             return np.dtype(dtype)
     raise TypeError(f"{value!r} is not a number")
+
+
+def chunk_shift(layout: Layout | None) -> int:
+    """A chunk has 2**shift cells: about CHUNK_BYTES, whatever a partial's size."""
+    if layout is None:
+        return OBJECTS_A_CHUNK.bit_length() - 1
+    return max(4, (CHUNK_BYTES // layout.width).bit_length() - 1)

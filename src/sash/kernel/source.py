@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sash.kernel.cells import shift_of
-from sash.kernel.layout import Layout
+from sash.kernel.layout import Layout, chunk_shift
 
 
 def read_value(layout: Layout, address: str, like: str) -> str:
@@ -40,7 +39,7 @@ def cell_source(layout: Layout, chunked: bool) -> str:
     """`cell(part, i)`: the address of cell i."""
     if not chunked:
         return f"def cell(part, i):\n    return part[0] + (i & part[1]) * {layout.width}\n"
-    shift = shift_of(layout)
+    shift = chunk_shift(layout)
     return (
         "def cell(part, i):\n"
         f"    chunk = load(part[0] + ((i >> {shift}) & part[1]) * 8, int0)\n"
@@ -131,13 +130,13 @@ def give_source(layout: Layout, nullable: tuple[bool, ...]) -> str:
 
 
 def attach_source(fields: dict[str, np.dtype | None]) -> str:
-    """`attach(memory)`: the store's fields, from two numbers each and the held rows."""
+    """`attach(memory)`: the columns, from two numbers each and the held rows."""
     made = []
     for i, (_, dtype) in enumerate(fields.items()):
         pair = f"(memory[{2 * i}], memory[{2 * i + 1}])"
         made.append(pair if dtype is None else f"pointer(memory[{2 * i}], F{i})")
     return (
-        f"def attach(memory):\n    return Store({', '.join(made)}, memory[{2 * len(fields)}])\n"
+        f"def attach(memory):\n    return Columns({', '.join(made)}, memory[{2 * len(fields)}])\n"
         "def numbers(address):\n    return pointer(address, int0)\n"
         "def move(column, to, start, n):\n    move_cells(column, to, start, n)\n"
         "def prefetch(column, i):\n    prefetch_cell(column, i)\n"

@@ -18,20 +18,38 @@ Partial = Any
 """Annotation of a partial aggregate, in the cursors of an algorithm."""
 
 Partials = Any
-"""Annotation of a field of a store that holds partials, for `get` and `put`."""
+"""Annotation of a column that holds partials, for `get` and `put`."""
 
 Int64 = Any
-"""Annotation of a field of a store that holds numbers, indexed as they are; so are Int32, …"""
+"""Annotation of a column that holds numbers, indexed as they are; so are Int32, …"""
 
 Int32 = Any
 Int8 = Any
 Float64 = Any
 
+Memory = Any
+"""Annotation of a driver's parameter: the addresses of all columns, for `attach`."""
+
+Cursors = Any
+"""Of another: the cursors of any algorithm; a driver for one algorithm names its own class."""
+
+InputColumns = Any
+"""Of another: the addresses of the input columns, for `item`."""
+
+Outputs = Any
+"""Of another: the addresses of the answers and of which are null, for `give`."""
+
+Pair = Any
+"""Of another: two integers."""
+
+Address = Any
+"""Of another: where some 64-bit integers lie, for `numbers`; all others are `int`."""
+
 COLUMNS = {name: np.dtype(name.lower()) for name in ("Int64", "Int32", "Int8", "Float64")}
 
 
 def dtype_of(annotation: Any) -> np.dtype | None:
-    """The dtype of a store's field that holds numbers; None of one that holds partials."""
+    """The dtype of a column that holds numbers; None of one that holds partials."""
     name = getattr(annotation, "__forward_arg__", annotation)  # a NamedTuple wraps strings
     return COLUMNS.get(str(name))
 
@@ -64,7 +82,7 @@ item = _word("item", "item(xs, i): input item i")
 cycles = _word("cycles", "cycles(): the processor's cycle counter")
 give = _word("give", "give(out, i, answer): write answer i")
 
-attach = _word("attach", "attach(memory): the store, from what a driver was given")
+attach = _word("attach", "attach(memory): the columns, from what a driver was given")
 start = _word("start", "start(q): the algorithm's empty window")
 insert = _word("insert", "insert(q, at, v): the algorithm's insert")
 evict = _word("evict", "evict(q, at): the algorithm's evict")

@@ -12,11 +12,11 @@ from sash.swag.reactive import Reactive
 from sash.swag.recalc import Recalc
 from sash.swag.registry import ALGORITHMS, restore
 from sash.swag.snapshot import SnapshotError
+from sash.swag.stored.windows import Windows
 from sash.swag.subtract_on_evict import SubtractOnEvict
 from sash.swag.two_stacks import TwoStacks
 from sash.swag.two_stacks_lite import TwoStacksLite
 from sash.swag.window import Window
-from sash.swag.windows import Windows
 
 __all__ = [
     "ALGORITHMS",

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from sash.kernel.rings import Levels
 from sash.kernel.words import (
     ANSWER,
     FIRST_FREE,
@@ -36,14 +35,15 @@ from sash.kernel.words import (
     policy,
     put,
 )
+from sash.memory.rings import Levels
 from sash.swag.mta import MTA, node, older, recent
 from sash.swag.window import agree
 
 FRONT, BACK, OLD = FIRST_FREE, FIRST_FREE + 1, FIRST_FREE + 2
 
 
-class Store(NamedTuple):
-    """The store: all levels in one column, and the stack."""
+class Columns(NamedTuple):
+    """The columns: all levels in one column, and the stack."""
 
     part: Partials
     stack: Partials
@@ -51,8 +51,8 @@ class Store(NamedTuple):
     held: int
 
 
-class Paged(NamedTuple):
-    """The store of a window that is kept elsewhere: `sash.kernel.paged`."""
+class PagedColumns(NamedTuple):
+    """The columns of a window over a store: see `sash.swag.stored.paged`."""
 
     part: Partials
     stack: Partials
@@ -251,17 +251,17 @@ class AMTA(MTA):
     """
 
     cursors = At
-    store = Store
+    columns = Columns
     steps = (start, insert, evict, query, size)
     rewrites = frozenset({"insert", "evict"})
     bulk = bulk
     enforced = enforced
     enforce = enforce
-    paged = Paged
+    paged_columns = PagedColumns
     final = staticmethod(final)
 
     def _levels(self) -> Any:
-        return Levels(Store, self._layout, self._monoid.identity, self._places, extent)
+        return Levels(Columns, self._layout, self._monoid.identity, self._places, extent)
 
     def _check(self) -> None:
         self._check_cursors()
@@ -279,7 +279,7 @@ class AMTA(MTA):
 
     def _broken(self) -> Iterator[str]:
         at = self._at
-        if self._room.cap < len(self):
+        if self._memory.cap < len(self):
             yield "there is room"
         if len(self) == 0:
             if (at.h, at.m, at.s) != (0, at.e, 0):
@@ -295,10 +295,10 @@ class AMTA(MTA):
 
     def _saved(self, k: int) -> Any:
         """Nodes are only added, as there is room for all insertions; the stack changes."""
-        return self._room.columns["stack"].array.copy()
+        return self._memory.columns["stack"].array.copy()
 
     def _restore(self, k: int, saved: Any) -> None:
-        self._room.columns["stack"].array[:] = saved
+        self._memory.columns["stack"].array[:] = saved
 
     def _is(self, level: int, j: int) -> bool:
         at_node = self._plain(node)

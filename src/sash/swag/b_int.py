@@ -25,8 +25,8 @@ LEAST = 4  # the default capacity
 OLDER, YOUNGER = FIRST_FREE, FIRST_FREE + 1
 
 
-class Store(NamedTuple):
-    """The store."""
+class Columns(NamedTuple):
+    """The columns of a window's memory."""
 
     part: Partials
     held: int
@@ -126,7 +126,7 @@ class BInt(InOrder):
     """
 
     cursors = At
-    store = Store
+    columns = Columns
     steps = (start, insert, evict, query, size)
     rewrites = frozenset({"insert"})  # it may resize, and then combine
 
@@ -144,7 +144,7 @@ class BInt(InOrder):
             level, ring = level + 1, ring >> 1
 
     def _broken(self) -> Iterator[str]:
-        if not self._room.holds(self._at.capacity):
+        if not self._memory.holds(self._at.capacity):
             yield "the capacity is a power of two, and there are cells for it"
         if len(self) > self._at.capacity:
             yield "e <= f + capacity"
@@ -161,9 +161,9 @@ class BInt(InOrder):
             capacity //= 2
             self._at = self._plain(resize)(self._q, self._at, capacity)
 
-    def _new_room(self) -> Heap:
+    def _new_memory(self) -> Heap:
         self._places = FIRST_FREE + 2
-        return Heap(Store, self._layout, self._monoid.identity, self._places, LEAST)
+        return Heap(Columns, self._layout, self._monoid.identity, self._places, LEAST)
 
     def _make_room_to_slide(self, n: int, most: int) -> None:
-        self._room.reserve(self._at, max(most - len(self), 0))
+        self._memory.reserve(self._at, max(most - len(self), 0))

@@ -91,7 +91,7 @@ def saved_lists(window: Any, k: int) -> list[tuple[int, Any]]:
     A step shrinks l..r from its left end and r..a from its right end. A flip makes them begin
     with f and end with e.
     """
-    at, an_item, cells = window._at, window.cells_an_item, window._room.cells
+    at, an_item, cells = window._at, window.cells_an_item, window._memory.cells
     starts = (at.f, at.l, at.a - k, at.e - k) if 4 * k < at.e - at.f else (at.f,)
     length = k if len(starts) > 1 else at.e - at.f
     ends = [(max(at.f, i) * an_item, min(at.e, i + length) * an_item) for i in starts]
@@ -101,7 +101,7 @@ def saved_lists(window: Any, k: int) -> list[tuple[int, Any]]:
 def restore_lists(window: Any, saved: list[tuple[int, Any]]) -> None:
     """Put back what `saved_lists` gave."""
     for lo, values in saved:
-        window._room.cells.write(lo, values)
+        window._memory.cells.write(lo, values)
 
 
 class DABA(InOrder):

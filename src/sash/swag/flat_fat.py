@@ -24,7 +24,9 @@ from sash.kernel.compiled import Kernel, Target, compiled_or_none
 from sash.kernel.compiled import compiled as compiled_or_error
 from sash.kernel.words import (
     FIRST_FREE,
+    InputColumns,
     Int64,
+    Memory,
     Partial,
     Partials,
     attach,
@@ -45,8 +47,8 @@ PREFIX, SUFFIX = FIRST_FREE, FIRST_FREE + 1
 PLACES = FIRST_FREE + 2
 
 
-class Store(NamedTuple):
-    """The store."""
+class Columns(NamedTuple):
+    """The columns of a window's memory."""
 
     part: Partials
     work: Int64
@@ -145,7 +147,7 @@ def suffix(q: Any, n: int, j: int) -> Partial:
     return a
 
 
-def create(memory: Any, at: At, xs: Any, n: int) -> At:
+def create(memory: Memory, at: At, xs: InputColumns, n: int) -> At:
     """A driver: write items 0 to n - 1 to the leaves, then `new`."""
     q = attach(memory)
     for i in range(n):
@@ -156,7 +158,7 @@ def create(memory: Any, at: At, xs: Any, n: int) -> At:
     return at
 
 
-def overwrite(memory: Any, at: At, xs: Any, pairs: int) -> At:
+def overwrite(memory: Memory, at: At, xs: InputColumns, pairs: int) -> At:
     """A driver: write items to the leaves that W holds, in its order, then `update`."""
     q = attach(memory)
     i = 0
@@ -196,7 +198,7 @@ class FlatFAT:
         self._length = len(items) if columns is None else len(columns[0])
         n = 1 << max(self._length - 1, 0).bit_length()
         self._at = At(n)
-        self._room = Heap(Store, self._layout, self._monoid.identity, PLACES, n, work=2)
+        self._memory = Heap(Columns, self._layout, self._monoid.identity, PLACES, n, work=2)
         self._run(create, items, columns, self._length)
 
     def __len__(self) -> int:
@@ -217,13 +219,13 @@ class FlatFAT:
             items = columns if len(columns) > 1 else columns[0]
         else:
             items = [items[k] for k in order]
-        self._run(overwrite, items, columns, self._room.set_work(leaves))
+        self._run(overwrite, items, columns, self._memory.set_work(leaves))
 
     def aggregate(self) -> Any:
         """The answer over all values. No combines."""
         if self._length == 0:
             return self.monoid.lower(self.monoid.identity)
-        return self._monoid.lower(self._plain(aggregate)(self._room.plain))
+        return self._monoid.lower(self._plain(aggregate)(self._memory.plain))
 
     def prefix(self, i: int) -> Any:
         """The answer over locations 0 to i, both included. At most log2(n) combines."""
@@ -235,7 +237,7 @@ class FlatFAT:
 
     def check(self) -> None:
         """Raise AssertionError if a node is not its children combined."""
-        part, n = self._room.plain.part, self._at.n
+        part, n = self._memory.plain.part, self._at.n
         for v in range(1, n):
             both = self._monoid.combine(part[2 * v], part[2 * v + 1])
             if not agree(part[v], both):
@@ -244,7 +246,7 @@ class FlatFAT:
     def _answer(self, walk: Any, location: int) -> Any:
         if not 0 <= location < self._length:
             raise IndexError(f"location {location} of a FlatFAT of {self._length} values")
-        return self._monoid.lower(self._plain(walk)(self._room.plain, self._at.n, location))
+        return self._monoid.lower(self._plain(walk)(self._memory.plain, self._at.n, location))
 
     def _leaves(self, locations: Any, count: int) -> tuple[np.ndarray, np.ndarray]:
         """The order that sorts the locations, and their leaves in that order."""
@@ -276,7 +278,7 @@ class FlatFAT:
     def _run(self, driver: Any, items: Any, columns: Any, count: int) -> None:
         kernel = self._kernel(driver, columns)
         if kernel is not None:
-            kernel.run(self._room.memory(), self._at, addresses(columns), count)
+            kernel.run(self._memory.memory(), self._at, addresses(columns), count)
             return
         xs: Sequence[Any] = list(rows(items))
         if any(x is None for x in xs):
@@ -284,7 +286,7 @@ class FlatFAT:
         if self._layout is not None:
             for x in {type(x): x for x in xs if x is not None}.values():
                 self._layout.check(self._monoid.lift(x), f"lift of monoid {self.monoid.name!r}")
-        self._plain(driver)(self._room.plain, self._at, xs, count)
+        self._plain(driver)(self._memory.plain, self._at, xs, count)
 
     def _kernel(self, driver: Any, columns: Any) -> Kernel | None:
         if columns is None or self._layout is None:
@@ -292,7 +294,7 @@ class FlatFAT:
         key = driver, *(c.dtype for c in columns)
         if key not in self._kernels:
             target = Target(
-                self._monoid, self._layout, {}, At, Store, inputs=key[1:], places=PLACES
+                self._monoid, self._layout, {}, At, Columns, inputs=key[1:], places=PLACES
             )
             make = compiled_or_error if self._compiled else compiled_or_none
             self._kernels[key] = make(driver, target)

@@ -20,11 +20,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sash.kernel.answers import Answers
-from sash.kernel.rings import Rings
 from sash.kernel.words import (
     ANSWER,
+    Address,
+    InputColumns,
     Int32,
     Int64,
+    Memory,
+    Outputs,
     Partial,
     Partials,
     attach,
@@ -40,6 +43,7 @@ from sash.kernel.words import (
     outlined,
     put,
 )
+from sash.memory.rings import Rings
 from sash.monoids.monoid import Monoid
 from sash.monoids.recipe import whole
 from sash.swag.in_order import InOrder
@@ -47,8 +51,8 @@ from sash.swag.inputs import addresses, as_array, check_out, rows
 from sash.swag.window import Use
 
 
-class Store(NamedTuple):
-    """The store: a weighted jump table. Distances stay as they are when it is resized."""
+class Columns(NamedTuple):
+    """The columns: a weighted jump table. Distances stay as they are when it is resized."""
 
     part: Partials
     ahead: Int32
@@ -145,7 +149,14 @@ def point(q: Any, i: int, e: int, v: Partial) -> Partial:
 
 
 def slide_many(
-    memory: Any, at: At, xs: Any, n: int, sizes: Any, places: Any, m: int, out: Any
+    memory: Memory,
+    at: At,
+    xs: InputColumns,
+    n: int,
+    sizes: Address,
+    places: Address,
+    m: int,
+    out: Outputs,
 ) -> At:
     """Insert items 0 to n - 1; after each, an answer for each of m sizes, the largest first."""
     q = attach(memory)
@@ -173,7 +184,7 @@ class FlatFIT(InOrder):
     """
 
     cursors = At
-    store = Store
+    columns = Columns
     steps = (start, insert, evict, query, size)
     rewrites = frozenset({"query"})
 
@@ -187,8 +198,8 @@ class FlatFIT(InOrder):
         super()._adopt(monoid, inputs)
         self._suffix = self._plain(suffix)
 
-    def _new_room(self) -> Any:
-        return Rings(Store, self._layout, self._monoid.identity, self._places)
+    def _new_memory(self) -> Any:
+        return Rings(Columns, self._layout, self._monoid.identity, self._places)
 
     def _insert_one(self, v: Any) -> None:
         super()._insert_one(v)
@@ -197,7 +208,7 @@ class FlatFIT(InOrder):
 
     def _evict_one(self) -> None:
         super()._evict_one()
-        self._room.release(self._at)
+        self._memory.release(self._at)
 
     def _insert_all(self, xs: Any) -> None:
         if self.size is None:
@@ -209,7 +220,7 @@ class FlatFIT(InOrder):
     def _evict_all(self, k: int) -> None:
         """No combine, and O(1) but for giving back room."""
         self._at = At(self._at.f + k, self._at.e)
-        self._room.release(self._at)
+        self._memory.release(self._at)
 
     def query(self, last: int | None = None) -> Any:
         """The answer over the `last` items, or over all: 3 combines on average for all."""
@@ -241,7 +252,7 @@ class FlatFIT(InOrder):
         check_out(out)
         with Use(self):
             answers = self._slide(xs, most, out)
-            self._room.release(self._at)
+            self._memory.release(self._at)
         return answers
 
     def slide_many(self, xs: Any, sizes: Sequence[int], out: np.ndarray | None = None) -> Any:
@@ -268,7 +279,7 @@ class FlatFIT(InOrder):
         if kernel is None or columns is None:
             return self._slide_many_plain(rows(xs), asked.tolist(), places.tolist())
         n, falling = len(columns[0]), asked[places]
-        self._room.reserve_ring(self._at, min(most, len(self) + n) + 1)
+        self._memory.reserve_ring(self._at, min(most, len(self) + n) + 1)
         flat = None if out is None else out.reshape(-1)
         answers = Answers(kernel.answer, n * len(asked), flat)
         where = falling.ctypes.data, places.ctypes.data, len(asked)
@@ -286,7 +297,7 @@ class FlatFIT(InOrder):
         return table(as_array(answers), len(sizes))
 
     def _make_room_to_slide(self, n: int, most: int) -> None:
-        self._room.reserve_ring(self._at, max(most, len(self)))
+        self._memory.reserve_ring(self._at, max(most, len(self)))
 
     def _state(self) -> dict[str, Any]:
         return {**super()._state(), "size": self.size}
@@ -300,11 +311,11 @@ class FlatFIT(InOrder):
 
     def _broken(self) -> Iterator[str]:
         f, e = self._at
-        if e - f > self._room.cap:
+        if e - f > self._memory.cap:
             yield "the window fits its ring"
             return
         places = np.arange(f, e)
-        ends = places + self._room.columns["ahead"][places & (self._room.cap - 1)]
+        ends = places + self._memory.columns["ahead"][places & (self._memory.cap - 1)]
         wrong = places[(ends <= places) | (ends > e)]
         if len(wrong):
             yield f"{wrong[0]} points ahead, at most to {e}"

@@ -1,4 +1,4 @@
-"""Heap: the room of a flat tree, of FlatFAT's kind: node v's children are 2v and 2v + 1."""
+"""Heap: the memory of a flat tree, of FlatFAT's kind: node v's children are 2v and 2v + 1."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from sash.kernel import Layout
-from sash.kernel.cells import Table
-from sash.kernel.room import Arena
+from sash.memory.arena import Arena
+from sash.memory.columns import Table
 
 POSITIVE = (1 << 63) - 1
 
@@ -35,19 +35,19 @@ def zeros(x: int) -> int:
 class Heap(Arena):
     """Room for one flat tree of any capacity up to `rows`: two partials a row.
 
-    `lists` names the fields of the store that do not grow with it, and their lengths.
+    `lists` names the columns that do not grow with it, and their lengths.
     """
 
     def __init__(
         self,
-        store: type,
+        columns: type,
         layout: Layout | None,
         identity: Any,
         places: int,
         rows: int,
         **lists: int,
     ) -> None:
-        super().__init__(store, {"part": 2}, layout, identity, places, rows)
+        super().__init__(columns, {"part": 2}, layout, identity, places, rows)
         self._lists = tuple(lists)
         for name, length in lists.items():
             self.columns[name] = np.zeros(length, np.int64)

@@ -10,9 +10,9 @@ import numpy as np
 
 from sash.kernel import drivers
 from sash.kernel.answers import Answers
-from sash.kernel.cells import Table
 from sash.kernel.compiled import Kernel
 from sash.kernel.cursors import entered, left
+from sash.memory.columns import Table
 from sash.monoids.recipe import whole
 from sash.swag.in_order_state import InOrderState
 from sash.swag.inputs import addresses, as_array, check_out, items, rows, written
@@ -65,7 +65,7 @@ class InOrder(InOrderState):
             self._is_in_use = False
 
     def _insert_one(self, v: Any) -> None:
-        room = self._room
+        room = self._memory
         room.reserve(self._at, 1)
         try:
             self._at = self._insert(room.plain, self._at, v)
@@ -133,7 +133,7 @@ class InOrder(InOrderState):
     def _insert_all(self, xs: Any) -> None:
         columns = self._columns(xs)
         if columns is not None:  # room first: the kernel is for the kind of cells it gives
-            self._room.reserve(self._at, len(columns[0]))
+            self._memory.reserve(self._at, len(columns[0]))
         kernel = self._kernel(drivers.insert_many, columns)
         if kernel is None or columns is None:
             self._insert_lifted([self._lifted(x) for x in rows(xs)])
@@ -141,7 +141,7 @@ class InOrder(InOrderState):
             self._insert_compiled(kernel, columns)
 
     def _insert_lifted(self, vs: list[Any]) -> None:
-        self._room.reserve(self._at, len(vs))
+        self._memory.reserve(self._at, len(vs))
         with self._all_or_nothing(len(vs)):
             q, at, insert = self._q, self._at, self._insert
             for v in vs:
@@ -199,15 +199,15 @@ class InOrder(InOrderState):
     def _make_room_to_slide(self, n: int, most: int) -> None:
         """In a ring, where filling it costs no more than sliding does."""
         if n < len(self):
-            self._room.reserve(self._at, n)
+            self._memory.reserve(self._at, n)
         else:
-            self._room.reserve_ring(self._at, max(most, len(self)) + 1)
+            self._memory.reserve_ring(self._at, max(most, len(self)) + 1)
 
     def _follow(
         self, xs: Any, base: int, lo: np.ndarray, hi: np.ndarray, longest: int, room: Any
     ) -> tuple[Any, Any]:
         columns = None if isinstance(xs, list) else self._columns(xs)
-        self._room.reserve_ring(self._at, max(longest, len(self)) + 1)
+        self._memory.reserve_ring(self._at, max(longest, len(self)) + 1)
         with self._whole():
             try:
                 return self._follow_by(type(self).following, columns, xs, base, lo, hi, room)
@@ -234,11 +234,11 @@ class InOrder(InOrderState):
         if len(self._coming) < cells:
             self._coming = Table(self._layout, cells)
         at, self._shift = kernel.run(
-            self._room.memory(), entered(self._at, self._room.held), self._shift,
+            self._memory.memory(), entered(self._at, self._memory.held), self._shift,
             addresses(columns), base, n, lo.ctypes.data, hi.ctypes.data, self._coming.address,
             out.address,
         )  # fmt: skip
-        self._at = left(at, self._room.held)
+        self._at = left(at, self._memory.held)
         return out.arrays()
 
     def _cells_ahead(self, lo: int, hi: int) -> int:

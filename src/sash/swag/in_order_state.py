@@ -10,10 +10,10 @@ import numpy as np
 
 from sash.kernel import Layout, drivers, words
 from sash.kernel.bind import bind_plain
-from sash.kernel.cells import Table
 from sash.kernel.compiled import Kernel, Target, compiled, compiled_or_none
 from sash.kernel.cursors import checked, entered, left, places, plain
-from sash.kernel.room import Queue, Store
+from sash.memory.columns import Table
+from sash.memory.queue import Columns, Queue
 from sash.monoids.monoid import Monoid
 from sash.swag import snapshot
 from sash.swag.inputs import WORTH_COMPILING, check_null, columns_of, has_nulls, is_numeric
@@ -25,7 +25,7 @@ class InOrderState(Window):
     """What an algorithm says of itself, and what its steps run on."""
 
     cursors: ClassVar[type]
-    store: ClassVar[type] = Store
+    columns: ClassVar[type] = Columns
     cells_an_item: ClassVar[int] = 1
     scratch: ClassVar[int] = 0  # places of `hold` beyond those of the cursors
     steps: ClassVar[tuple[Callable[..., Any], ...]]  # start, insert, evict, query, size
@@ -37,7 +37,7 @@ class InOrderState(Window):
         self._monoid, self._inputs = monoid, inputs
         self._layout = Layout.of(monoid.identity, monoid.dtype)
         self._places = places(self.cursors) + self.scratch
-        self._room = self._new_room()
+        self._memory = self._new_memory()
         start, insert, evict, query, size = self.steps
         self._words = {
             words.start: start, words.insert: insert, words.evict: evict, words.query: query,
@@ -52,15 +52,15 @@ class InOrderState(Window):
         self._shift = 0  # the row number of item 0, for `follow`
         self._coming = Table(self._layout, 0)
 
-    def _new_room(self) -> Any:
+    def _new_memory(self) -> Any:
         return Queue(self._layout, self._monoid.identity, self._places, self.cells_an_item)
 
     def _dump(self) -> str:
-        return f"{self._at}\n{self._room.text(self._at)}"
+        return f"{self._at}\n{self._memory.text(self._at)}"
 
     @property
     def _q(self) -> Any:
-        return self._room.plain
+        return self._memory.plain
 
     def __len__(self) -> int:
         return int(self._size(self._at))
@@ -109,11 +109,11 @@ class InOrderState(Window):
                 )
             return None
         inputs = tuple(c.dtype for c in columns)
-        key = driver, inputs, self._room.chunked
+        key = driver, inputs, self._memory.chunked
         if key not in self._kernels:
             target = Target(
-                self._monoid, self._layout, self._words, self.cursors, self.store,
-                self._room.chunked, inputs, self._places,
+                self._monoid, self._layout, self._words, self.cursors, self.columns,
+                self._memory.chunked, inputs, self._places,
             )  # fmt: skip
             make = compiled if self._compiled else compiled_or_none
             self._kernels[key] = make(driver, target)
@@ -131,8 +131,8 @@ class InOrderState(Window):
             raise
 
     def _enter(self, kernel: Kernel, *arguments: Any) -> None:
-        held = self._room.held
-        at = kernel.run(self._room.memory(), entered(self._at, held), *arguments)
+        held = self._memory.held
+        at = kernel.run(self._memory.memory(), entered(self._at, held), *arguments)
         self._at = left(at, held)
 
     # Errors in the middle of a step
@@ -189,14 +189,14 @@ class InOrderState(Window):
     def _state(self) -> dict[str, Any]:
         len(self)  # refuses a window that was left half changed
         inputs = snapshot.inputs_of(self._inputs)
-        return {"inputs": inputs, "at": plain(self._at), "room": self._room.dump(self._at)}
+        return {"inputs": inputs, "at": plain(self._at), "room": self._memory.dump(self._at)}
 
     def _set_state(self, state: dict[str, Any]) -> None:
         kinds = snapshot.kinds_of(state["inputs"])
         if kinds is not None:
             self._adopt(self.monoid.of(kinds[0] if len(kinds) == 1 else kinds), kinds)
         at = checked(self.cursors, state["at"], self._layout)
-        self._room.load(at, state["room"])
+        self._memory.load(at, state["room"])
         self._at = at
         for invariant in self._broken():
             raise ValueError(f"not so: {invariant}")

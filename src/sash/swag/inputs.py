@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sash.kernel.cells import as_columns
+from sash.memory.columns import as_columns
 from sash.monoids.monoid import Monoid
 
 WORTH_COMPILING = 512

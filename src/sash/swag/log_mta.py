@@ -16,7 +16,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from sash.kernel.rings import Levels
 from sash.kernel.words import (
     ANSWER,
     FIRST_FREE,
@@ -30,22 +29,23 @@ from sash.kernel.words import (
     policy,
     put,
 )
+from sash.memory.rings import Levels
 from sash.swag.mta import MTA, cell, node, older
 from sash.swag.window import agree
 
 OLD = FIRST_FREE
 
 
-class Store(NamedTuple):
-    """The store: all levels in one column."""
+class Columns(NamedTuple):
+    """The columns: all levels in one column."""
 
     part: Partials
     cap: Int64
     held: int
 
 
-class Paged(NamedTuple):
-    """The store of a window that is kept elsewhere: `sash.kernel.paged`."""
+class PagedColumns(NamedTuple):
+    """The columns of a window over a store: see `sash.swag.stored.paged`."""
 
     part: Partials
     levels: Int64
@@ -191,13 +191,13 @@ class LogMTA(MTA):
     """
 
     cursors = At
-    store = Store
+    columns = Columns
     steps = (start, insert, evict, query, size)
     rewrites = frozenset({"insert", "evict"})
     bulk = bulk
     enforced = enforced
     enforce = enforce
-    paged = Paged
+    paged_columns = PagedColumns
     edits = True
     final = staticmethod(final)
 
@@ -207,7 +207,7 @@ class LogMTA(MTA):
     def _levels(self) -> Any:
         # Both edges are kept: a level may have a node more than its share, so twice the room.
         identity = self._monoid.identity
-        return Levels(Store, self._layout, identity, self._places, extent, spare=2)
+        return Levels(Columns, self._layout, identity, self._places, extent, spare=2)
 
     def _check(self) -> None:
         self._check_cursors()
@@ -224,14 +224,14 @@ class LogMTA(MTA):
 
     def _saved(self, k: int) -> Any:
         """The youngest node of each level; a policy's evictions change the oldest ones too."""
-        at, part = self._at, self._room.columns["part"]
+        at, part = self._at, self._memory.columns["part"]
         if self.policy is not None:
             return part.array.copy()
         cells = [cell(self._q, level, max(0, at.e - 1) >> level) for level in range(1, at.h + 1)]
         return [(i, part[i]) for i in cells]
 
     def _restore(self, k: int, saved: Any) -> None:
-        part = self._room.columns["part"]
+        part = self._memory.columns["part"]
         if self.policy is not None:
             part.array[:] = saved
             return
@@ -240,7 +240,7 @@ class LogMTA(MTA):
 
     def _broken(self) -> Iterator[str]:
         at = self._at
-        if self._room.cap < 2 * len(self):
+        if self._memory.cap < 2 * len(self):
             yield "there is room"
         lowest = next(k for k in range(64) if (at.e - 1 >> k) - (at.f >> k) <= 1)
         if at.h != (lowest if at.f < at.e else 0):

@@ -16,12 +16,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from sash.kernel import paged, segments, words
+from sash.kernel import words
 from sash.kernel.answers import Answers
 from sash.kernel.compiled import Kernel
 from sash.kernel.words import (
     ANSWER,
     LIFTED,
+    Address,
+    Cursors,
+    InputColumns,
+    Memory,
+    Outputs,
     Partial,
     attach,
     combine,
@@ -36,15 +41,17 @@ from sash.kernel.words import (
     size,
     start,
 )
+from sash.memory import segments
 from sash.monoids.fingerprint import fingerprint
 from sash.monoids.monoid import Monoid
 from sash.monoids.recipe import whole
 from sash.stores import Store
 from sash.swag.inputs import WORTH_COMPILING, addresses, check_out, is_numeric, items
-from sash.swag.kept import Kept
-from sash.swag.lasting import Lasting
 from sash.swag.raising import function_may_raise
 from sash.swag.snapshot import SnapshotError
+from sash.swag.stored import paged
+from sash.swag.stored.state import StoredState
+from sash.swag.stored.window import StoredWindow
 from sash.swag.window import Use
 
 FOREVER = 1 << 62
@@ -92,7 +99,15 @@ BEGINS, HELD, NULL = 1, 2, 4
 """What a row can be: a key's first, one that stays whatever the policy says, without an item."""
 
 
-def obey(memory: Any, at: Any, xs: Any, n: int, flags: Any, sizes: Any, out: Any) -> Any:
+def obey(
+    memory: Memory,
+    at: Cursors,
+    xs: InputColumns,
+    n: int,
+    flags: Address,
+    sizes: Address,
+    out: Outputs,
+) -> Any:
     """For each of n rows what the policy leaves after it; `sizes` gets how many items that are.
 
     Items are those of the rows that are not null. A window without items has no answer.
@@ -114,7 +129,7 @@ def obey(memory: Any, at: Any, xs: Any, n: int, flags: Any, sizes: Any, out: Any
     return at
 
 
-class MTA(Lasting):
+class MTA(StoredWindow):
     """A window kept as a tree in levels; bulk evictions cost O(log n), as single ones do.
 
     `policy(total, old)`, of partials, says whether the oldest items, combined into `old`,
@@ -175,12 +190,14 @@ class MTA(Lasting):
         if policy is not None and not callable(policy):
             raise TypeError(f"policy must be a function of (total, old), not {policy!r}")
         self.policy = policy
-        self._kept: Kept | None = None
+        self._stored: StoredState | None = None
         if store is not None:
-            self._kept = Kept(self, store, name, page, buffer, cache, autocommit, allow_pickle)
+            self._stored = StoredState(
+                self, store, name, page, buffer, cache, autocommit, allow_pickle
+            )
         super().__init__(monoid, compiled=compiled)
-        if self._kept is not None:
-            self._kept.open()
+        if self._stored is not None:
+            self._stored.open()
 
     def _adopt(self, monoid: Monoid, inputs: Any) -> None:
         super()._adopt(monoid, inputs)
@@ -195,23 +212,23 @@ class MTA(Lasting):
         self._bind(monoid, more, {cell: segments.cell, recent: segments.recent})
         self._bulk = self._plain(type(self).bulk)
 
-    def _new_room(self) -> Any:
-        return self._levels() if self._kept is None else self._kept.new_room()
+    def _new_memory(self) -> Any:
+        return self._levels() if self._stored is None else self._stored.new_memory()
 
     def _levels(self) -> Any:
         """Room in memory."""
         raise NotImplementedError
 
     def _evict_one(self) -> None:
-        if self._kept is None:
+        if self._stored is None:
             super()._evict_one()
         elif len(self) == 0:
             raise IndexError(f"evict from an empty {type(self).__name__} window")
         else:
-            self._room.reach(self._at, 1)
+            self._memory.reach(self._at, 1)
             with self._whole():
                 self._at = self._evict(self._q, self._at)
-        self._room.release(self._at)
+        self._memory.release(self._at)
 
     def evict_many(self, k: int) -> None:
         """Remove the `k` oldest items; IndexError, with nothing changed, if there are fewer.
@@ -223,23 +240,23 @@ class MTA(Lasting):
     def _evict_all(self, k: int) -> None:
         if k > 0:
             if k <= FEW:  # they may go one by one
-                self._room.reach(self._at, k)
+                self._memory.reach(self._at, k)
             else:
-                self._room.reach(self._at._replace(f=self._at.f + k), 0)
+                self._memory.reach(self._at._replace(f=self._at.f + k), 0)
             with self._whole():
                 self._at = self._bulk(self._q, self._at, k)
-            self._room.release(self._at)
+            self._memory.release(self._at)
 
     def _insert_one(self, v: Any) -> None:
         """Add an item, then enforce the policy."""
-        if self._kept is None:
+        if self._stored is None:
             super()._insert_one(v)
         else:
-            self._kept.make_room(1, 1)
+            self._stored.make_room(1, 1)
             with self._whole():
                 self._at = self._insert(self._q, self._at, v)
         if self.policy is not None:
-            self._room.release(self._at)
+            self._memory.release(self._at)
 
     def insert_many(self, xs: Any) -> None:
         """Add each of `xs` in turn, each time enforcing the policy: all of them or, if a function
@@ -249,35 +266,35 @@ class MTA(Lasting):
 
     def _insert_all(self, xs: Any) -> None:
         len(self)  # refuses a window that was left half changed
-        if self._kept is not None:
+        if self._stored is not None:
             self._in_pieces(xs, self._insert_piece)
             return
         columns = None if self.policy is None else self._columns(xs)
         if columns is None or len(columns[0]) <= max(PIECE, len(self)):
             self._insert_piece(xs, slice(None))
             return
-        at, saved = self._at, self._room.copied()
+        at, saved = self._at, self._memory.copied()
         try:
             self._in_pieces(columns if len(columns) > 1 else columns[0], self._insert_piece)
         except BaseException:
-            self._room.take(saved)
+            self._memory.take(saved)
             self._at = at
             raise
 
     def _insert_piece(self, xs: Any, _: slice) -> None:
         super()._insert_all(xs)
-        if self.policy is not None or self._kept is not None:
-            self._room.release(self._at)
+        if self.policy is not None or self._stored is not None:
+            self._memory.release(self._at)
 
     def _insert_lifted(self, vs: list[Any]) -> None:
-        if self._kept is None:
+        if self._stored is None:
             super()._insert_lifted(vs)
         else:
             for v in vs:
                 self._insert_one(v)
 
     def _insert_compiled(self, kernel: Kernel, columns: tuple[np.ndarray, ...]) -> None:
-        if self._kept is None:
+        if self._stored is None:
             super()._insert_compiled(kernel, columns)
         else:
             self._run(kernel, addresses(columns), len(columns[0]))
@@ -298,16 +315,16 @@ class MTA(Lasting):
             return self._slide_in_pieces(xs, most, out)
 
     def _slide_in_pieces(self, xs: Any, most: int, out: np.ndarray | None) -> Any:
-        if self._kept is not None and most < len(self):
+        if self._stored is not None and most < len(self):
             self._evict_all(len(self) - most)
         answers: list[Any] = []
 
         def slide(piece: Any, where: slice) -> None:
             part = None if out is None else out[where]
             answers.append(self._slide(piece, most, part))
-            self._room.release(self._at)
+            self._memory.release(self._at)
 
-        if self.policy is None and self._kept is None:
+        if self.policy is None and self._stored is None:
             slide(xs, slice(None))
         else:
             self._in_pieces(xs, slide)
@@ -327,7 +344,7 @@ class MTA(Lasting):
     def _obey(self, xs: Any, flags: np.ndarray) -> tuple[Any, Any, np.ndarray]:
         columns = None if isinstance(xs, list) else self._columns(xs)
         n, sizes = len(flags), np.zeros(len(flags), np.int64)
-        self._room.reserve_ring(self._at, len(self) + n + 1)
+        self._memory.reserve_ring(self._at, len(self) + n + 1)
         kernel = self._kernel(obey, columns)
         if kernel is None or columns is None:
             answers: list[Any] = [None] * n
@@ -340,15 +357,15 @@ class MTA(Lasting):
             where = flags.ctypes.data, sizes.ctypes.data
             self._run(kernel, addresses(columns), n, *where, out.address)
             found = (*out.arrays(), sizes)
-        self._room.release(self._at)
+        self._memory.release(self._at)
         return found
 
     def _make_room_to_slide(self, n: int, most: int) -> None:
-        if self._kept is not None:
+        if self._stored is not None:
             goes = self.policy is not None or len(self) + n > most
-            self._kept.make_room(n, n if goes else 1)
+            self._stored.make_room(n, n if goes else 1)
             return
-        self._room.reserve_ring(self._at, max(most, len(self)) + (self.policy is not None))
+        self._memory.reserve_ring(self._at, max(most, len(self)) + (self.policy is not None))
 
     def _in_pieces(self, xs: Any, run: Callable[[Any, slice], None]) -> None:
         """Arrays in pieces, as long as the window is then: room need not be made for all."""
@@ -360,14 +377,14 @@ class MTA(Lasting):
             return
         n, start = len(xs[0]) if is_table else len(xs), 0
         while start < n:
-            length = max(PIECE, len(self)) if self._kept is None else self._kept.piece
+            length = max(PIECE, len(self)) if self._stored is None else self._stored.piece
             where = slice(start, start + length)
             try:
                 run(tuple(c[where] for c in xs) if is_table else xs[where], where)
             except paged.TooFar:
-                if self._kept is None or length == 1:
+                if self._stored is None or length == 1:
                     raise
-                self._kept.piece = max(1, length // 8)
+                self._stored.piece = max(1, length // 8)
                 continue
             start = where.stop
 
@@ -385,7 +402,7 @@ class MTA(Lasting):
             raise SnapshotError("a snapshot of a window with another policy: its code differs")
 
     def _state(self) -> dict[str, Any]:
-        if self._kept is not None:
+        if self._stored is not None:
             raise TypeError("a window over a store is kept there: commit() it, and open it again")
         return {**super()._state(), "policy": self._policy_digest}
 

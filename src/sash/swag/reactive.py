@@ -24,6 +24,7 @@ from sash.kernel.words import (
     ANSWER,
     Int8,
     Int64,
+    Memory,
     Partial,
     Partials,
     attach,
@@ -42,8 +43,8 @@ LEAST = 4  # the default capacity
 PLAIN = 32  # changes up to which a compiled trigger is not worth its call
 
 
-class Store(NamedTuple):
-    """The store."""
+class Columns(NamedTuple):
+    """The columns of a window's memory."""
 
     part: Partials
     hole: Int8
@@ -199,7 +200,7 @@ def query(q: Any, at: At) -> Partial:
     return hold(q, ANSWER, combine(older, younger))
 
 
-def trigger_now(memory: Any, at: At) -> At:
+def trigger_now(memory: Memory, at: At) -> At:
     """A driver: trigger."""
     trigger(attach(memory), at)
     return at
@@ -217,7 +218,7 @@ class Reactive(InOrder):
     """
 
     cursors = At
-    store = Store
+    columns = Columns
     steps = (start, insert, evict, query, size)
     rewrites = frozenset[str]()
 
@@ -242,14 +243,14 @@ class Reactive(InOrder):
             raise ValueError(f"remove each item once, not {wanted}")
         at = self._at
         leaves = np.array(sorted(leaf(at.capacity, self._index(i)) for i in wanted), np.int64)
-        pairs = self._room.set_work(leaves)
+        pairs = self._memory.set_work(leaves)
         self._at = self._plain(remove)(self._q, at, pairs)
         try:
             self._trigger()
-            self._room.set_work(leaves)
+            self._memory.set_work(leaves)
             self._plain(update)(self._q, pairs)
         except BaseException:  # a combine raised: at the next trigger, all is to be renewed
-            self._room.columns["seen"][:] = at.e - at.capacity, at.f
+            self._memory.columns["seen"][:] = at.e - at.capacity, at.f
             raise
         finally:
             self._at = self._plain(tidy)(self._q, self._at)
@@ -270,23 +271,23 @@ class Reactive(InOrder):
 
     def _broken(self) -> Iterator[str]:
         f, e, capacity, holes = self._at
-        if not self._room.holds(capacity):
+        if not self._memory.holds(capacity):
             yield "the capacity is a power of two, and there are cells for it"
             return
         if not 0 <= holes <= e - f <= capacity:
             yield "0 <= holes <= e - f <= capacity"
             return
-        hole = self._room.columns["hole"]
+        hole = self._memory.columns["hole"]
         if not np.isin(hole, (0, 1)).all() or not holes == self._holes(f, e) == hole.sum():
             yield "as many slots are holes as the cursors say, all in f..e"
         elif f < e and self._holes(f, f + 1):
             yield "there is no hole at the front"
-        if self._room.columns["seen"].tolist() != [f, e]:
+        if self._memory.columns["seen"].tolist() != [f, e]:
             yield "FlatFAT has seen f..e"
 
     def _trigger(self) -> None:
         """Trigger, compiled where much has changed and other batches run compiled too."""
-        at, (f, e) = self._at, self._room.columns["seen"].tolist()
+        at, (f, e) = self._at, self._memory.columns["seen"].tolist()
         changes = at.f - max(f, at.e - at.capacity) + at.e - max(e, at.f)
         in_batches = any(self._kernels.values())
         kernel = self._kernel(trigger_now, ()) if in_batches and changes > PLAIN else None
@@ -319,18 +320,18 @@ class Reactive(InOrder):
 
     def _holes(self, lo: int, hi: int) -> int:
         """How many of the slots of indexes lo..hi are holes."""
-        hole, capacity = self._room.columns["hole"], self._at.capacity
+        hole, capacity = self._memory.columns["hole"], self._at.capacity
         start = lo % capacity
         ends = np.count_nonzero(hole[start : min(start + hi - lo, capacity)])
         return int(ends + np.count_nonzero(hole[: max(start + hi - lo - capacity, 0)]))
 
-    def _new_room(self) -> Heap:
+    def _new_memory(self) -> Heap:
         self._places = PLACES
         identity = self._monoid.identity
-        return Heap(Store, self._layout, identity, PLACES, LEAST, seen=2, work=6)
+        return Heap(Columns, self._layout, identity, PLACES, LEAST, seen=2, work=6)
 
     def _make_room_to_slide(self, n: int, most: int) -> None:
-        self._room.reserve(self._at, max(most - len(self), 0))
+        self._memory.reserve(self._at, max(most - len(self), 0))
 
     def _state(self) -> dict[str, Any]:
         self._trigger()  # so that nothing of an item that left is kept

@@ -13,6 +13,11 @@ from typing import Any, NamedTuple
 from sash.kernel.words import (
     ANSWER,
     FIRST_FREE,
+    Address,
+    InputColumns,
+    Memory,
+    Outputs,
+    Pair,
     Partial,
     attach,
     combine,
@@ -69,16 +74,16 @@ def evict(q: Any, at: At) -> At:
 
 
 def follow(
-    memory: Any,
+    memory: Memory,
     at: At,
     shift: int,
-    xs: Any,
+    xs: InputColumns,
     base: int,
     n: int,
-    lo: Any,
-    hi: Any,
-    ahead: Any,
-    out: Any,
+    lo: Address,
+    hi: Address,
+    ahead: Pair,
+    out: Outputs,
 ) -> Any:
     """As `drivers.follow`, all rows at once: with all bounds known, no row decides anything.
 

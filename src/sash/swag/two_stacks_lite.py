@@ -14,6 +14,11 @@ from typing import Any, NamedTuple
 from sash.kernel.words import (
     ANSWER,
     FIRST_FREE,
+    Address,
+    InputColumns,
+    Memory,
+    Outputs,
+    Pair,
     Partial,
     attach,
     combine,
@@ -99,16 +104,16 @@ class Coming(NamedTuple):
 
 
 def follow(
-    memory: Any,
+    memory: Memory,
     at: At,
     shift: int,
-    xs: Any,
+    xs: InputColumns,
     base: int,
     n: int,
-    lo: Any,
-    hi: Any,
-    ahead: Any,
-    out: Any,
+    lo: Address,
+    hi: Address,
+    ahead: Pair,
+    out: Outputs,
 ) -> Any:
     """As `drivers.follow`, a flip at a time: with all bounds known, no row decides anything.
 

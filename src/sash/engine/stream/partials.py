@@ -29,6 +29,10 @@ from sash.kernel.bind import bind_plain
 from sash.kernel.compiled import Target, compiled
 from sash.kernel.layout import Layout
 from sash.kernel.words import (
+    Address,
+    InputColumns,
+    Memory,
+    Outputs,
     Partials,
     attach,
     combine,
@@ -52,7 +56,7 @@ from sash.stores.encoding import decode, encode
 INT64 = np.dtype(np.int64)
 
 
-class Store(NamedTuple):
+class Columns(NamedTuple):
     """What the loops write to besides answers: the suffixes of the front list."""
 
     suffix: Partials
@@ -65,7 +69,15 @@ class At(NamedTuple):
     done: int
 
 
-def fold(memory: Any, at: At, xs: Any, groups: int, begins: Any, order: Any, out: Any) -> At:
+def fold(
+    memory: Memory,
+    at: At,
+    xs: InputColumns,
+    groups: int,
+    begins: Address,
+    order: Address,
+    out: Outputs,
+) -> At:
     """Combine the items order[begins[g]] to order[begins[g + 1] - 1] of each group, in order."""
     q = attach(memory)
     first, place = integers(begins), integers(order)
@@ -78,7 +90,14 @@ def fold(memory: Any, at: At, xs: Any, groups: int, begins: Any, order: Any, out
 
 
 def answer_items(
-    memory: Any, at: At, xs: Any, n: int, lo: Any, hi: Any, known: Any, out: Any
+    memory: Memory,
+    at: At,
+    xs: InputColumns,
+    n: int,
+    lo: Address,
+    hi: Address,
+    known: Address,
+    out: Outputs,
 ) -> At:
     """For windows of items lo[i] to hi[i] - 1, both growing: how many rows are in, and the answer.
 
@@ -354,7 +373,7 @@ class PartialState:
         suffix: list[Any] = [None] * (len(items) + 1)
         rows, out = [0] * n, [monoid.lower(monoid.identity)] * n
         run = bind_plain(counted, {})(answer_items)
-        memory = Store(suffix, 0)
+        memory = Columns(suffix, 0)
         run(memory, At(0), items.objects, n, lo.tolist(), hi.tolist(), rows, out)
         kind = self.state.asked[0].result(self._kinds)
         return [answers_as(out, None, kind)]
@@ -381,7 +400,7 @@ class PartialState:
             changes: dict[str, Any] = {} if lowered else {"lower": same}
             if of_items:
                 changes["lift"] = same
-            target = Target(monoid.with_(**changes), self._layout, {}, At, Store, inputs=inputs)
+            target = Target(monoid.with_(**changes), self._layout, {}, At, Columns, inputs=inputs)
             self._kernels[key] = compiled(driver, target)
         return self._kernels[key]
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 from sash.engine.columns import answers_as, numbers, one_array
 from sash.engine.frames import time_target
 from sash.engine.order import tick_type
-from sash.engine.periodic_bounds import FIRST, ROOM, At, Store, windows
+from sash.engine.periodic_bounds import FIRST, ROOM, At, Columns, windows
 from sash.engine.periodic_windows import PeriodicWindows
 from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.forest import Forest, KeyMap, prefix, prove_equal, starts
@@ -102,7 +102,7 @@ class KindOfWindows:
             for state in kept
             if state.frame == frame.number
         ]
-        self._run = compiled(windows, time_target(self._dtype, At, Store)).run
+        self._run = compiled(windows, time_target(self._dtype, At, Columns)).run
 
     def answer(
         self, forest: Forest, step: Any, before: float | None, now: float

@@ -20,7 +20,7 @@ Legend  n entries in the window, m in a bulk, d its distance from an end; a is a
     journal.py    an operation that fails is undone
     ranges.py     range query
     drivers.py    what is entered once a bulk, plain or compiled
-    room.py, times.py, steps.py, state.py, bulks.py, window.py, check.py   the window itself
+    memory.py, times.py, steps.py, state.py, bulks.py, window.py, check.py   the window itself
 """
 
 from sash.swag.fiba.window import FiBA

@@ -112,25 +112,25 @@ class Bulks(TreeState):
             xs.dtype is not dtype
             or ts.dtype is not times.INT64
             or ts.shape != xs.shape
-            or not 0 < n <= self._room.head[TREELETS]
+            or not 0 < n <= self._memory.head[TREELETS]
             or not (ts.flags.c_contiguous and xs.flags.c_contiguous)
         ):
             return False
         self._changes += 1
-        return bool(run(self._room.address, address(ts), (address(xs),), n) == drivers.DONE)
+        return bool(run(self._memory.address, address(ts), (address(xs),), n) == drivers.DONE)
 
     def _run(self, kernel: Kernel, *arguments: Any) -> Any:
         """Enter compiled code; if the monoid's functions can fail there, it can be undone."""
         if not self._steps.careful:
-            return kernel.run(self._room.address, *arguments)
+            return kernel.run(self._memory.address, *arguments)
         self._begin()
         try:
-            return kernel.run(self._room.address, *arguments)
+            return kernel.run(self._memory.address, *arguments)
         except BaseException:
-            self._steps.undo(self._room.plain)
+            self._steps.undo(self._memory.plain)
             raise
         finally:
-            self._room.head[EPOCH] = 0
+            self._memory.head[EPOCH] = 0
 
     def _insert_compiled(
         self, kernel: Kernel, keys: np.ndarray, columns: tuple[np.ndarray, ...]
@@ -142,19 +142,19 @@ class Bulks(TreeState):
             end = n if self._steps.careful else min(start + self._part(), n)
             self._insert_part(kernel, keys[start:end], tuple(c[start:end] for c in columns))
             start = end
-        self._room.shrink_treelets(self._part())
+        self._memory.shrink_treelets(self._part())
         if len(columns) == 1 and self._clock == times.INT and not self._steps.careful:
             self._quick_insert = columns[0].dtype, kernel.run
 
     def _part(self) -> int:
         """So many items that their treelets take little room beside the tree."""
-        return max(LEAST_PART, min(MOST_PART, self._room.head[USED] // 5))
+        return max(LEAST_PART, min(MOST_PART, self._memory.head[USED] // 5))
 
     def _insert_part(
         self, kernel: Kernel, keys: np.ndarray, columns: tuple[np.ndarray, ...]
     ) -> None:
         n = len(keys)
-        self._room.enlarge_treelets(n)
+        self._memory.enlarge_treelets(n)
         while True:
             code = self._run(kernel, address(keys), tuple(map(address, columns)), n)
             if code == drivers.DONE:
@@ -165,13 +165,13 @@ class Bulks(TreeState):
                 self._enlarge_as_needed()
 
     def _enlarge_as_needed(self) -> None:
-        head = self._room.head
-        self._room.enlarge(head[USED] + head[NEED], head[USED_KIDS] + head[NEED_KIDS])
+        head = self._memory.head
+        self._memory.enlarge(head[USED] + head[NEED], head[USED_KIDS] + head[NEED_KIDS])
 
     def _insert_plain(self, keys: list[Any], items: list[Any]) -> None:
         self._check_items(items)
         step = self._steps.bind(drivers.insert_bulk)
-        self._room.enlarge_treelets(len(keys))
+        self._memory.enlarge_treelets(len(keys))
         try:
             while True:
                 code = self._atomically(step, keys, items, len(keys))
@@ -183,7 +183,7 @@ class Bulks(TreeState):
                 else:
                     self._enlarge_as_needed()
         finally:
-            self._room.shrink_treelets(self._part())
+            self._memory.shrink_treelets(self._part())
 
     def _check_items(self, items: list[Any]) -> None:
         """TypeError if the state is not made for such items."""
@@ -203,7 +203,7 @@ class Bulks(TreeState):
             return None
         first, last = (np.ascontiguousarray(times.keys_of(kind, ts)) for kind, ts in found)
         answers = Answers(kernel.answer, n)
-        kernel.run(self._room.address, address(first), address(last), n, answers.address)
+        kernel.run(self._memory.address, address(first), address(last), n, answers.address)
         return answers.result()
 
     def _next_time(self, n: int) -> int:
@@ -224,7 +224,7 @@ class Bulks(TreeState):
 
     def _make_room_to_slide(self, n: int, limit: int, careful: bool) -> None:
         """Rows for all nodes that are in the window at the same time; what goes is reused."""
-        head = self._room.head
+        head = self._memory.head
         full = (TIMES - 1) * self.min_arity
         count = min(n, limit)
         levels = head[HEIGHT] + 3 + math.ceil(math.log(count + 1, full))
@@ -233,7 +233,7 @@ class Bulks(TreeState):
         if careful:
             nodes += head[USED]
             kids += head[USED_KIDS]
-        self._room.enlarge(head[USED] + nodes, head[USED_KIDS] + kids)
+        self._memory.enlarge(head[USED] + nodes, head[USED_KIDS] + kids)
 
     def _slide_plain(self, items: list[Any], limit: int, first: int) -> Any:
         self._check_items(items)

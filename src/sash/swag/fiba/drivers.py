@@ -1,4 +1,4 @@
-"""Loops that are entered once a bulk, plain or compiled; `room` is the tree's address."""
+"""Loops that are entered once a bulk, plain or compiled; `tree` is the address of its memory."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from typing import Any
 
 from sash.kernel.words import (
     ANSWER,
+    Address,
+    InputColumns,
+    Outputs,
     attach,
     combine,
     get,
@@ -39,9 +42,9 @@ from sash.swag.fiba.tree import (
 DONE, UNSORTED, NO_ROOM = 0, 1, 2
 
 
-def insert_bulk(room: Any, times: Any, xs: Any, n: int) -> int:
+def insert_bulk(tree: Address, times: Address, xs: InputColumns, n: int) -> int:
     """Insert n items, in order of time; with nothing changed if it can not: see the answer."""
-    q = attach(numbers(room))
+    q = attach(numbers(tree))
     m = stage(q, numbers(times), xs, n)
     if m == 0:
         return UNSORTED
@@ -54,9 +57,9 @@ def insert_bulk(room: Any, times: Any, xs: Any, n: int) -> int:
     return DONE
 
 
-def insert_staged(room: Any) -> int:
+def insert_staged(tree: Address) -> int:
     """Insert the entry that was put into the first treelet; NO_ROOM, with nothing changed."""
-    q = attach(numbers(room))
+    q = attach(numbers(tree))
     runs, added, overflows = insertion_sites(q, 1)
     if not has_room(q, runs, added, overflows):
         return NO_ROOM
@@ -66,7 +69,7 @@ def insert_staged(room: Any) -> int:
     return DONE
 
 
-def stage(q: Any, times: Any, xs: Any, n: int) -> int:
+def stage(q: Any, times: Address, xs: InputColumns, n: int) -> int:
     """Lift the items into treelets, equal times combined: how many; 0 if they are not sorted."""
     ascending = True
     for i in range(1, n):
@@ -80,7 +83,7 @@ def stage(q: Any, times: Any, xs: Any, n: int) -> int:
     return n
 
 
-def stage_slowly(q: Any, times: Any, xs: Any, n: int) -> int:
+def stage_slowly(q: Any, times: Address, xs: InputColumns, n: int) -> int:
     """As stage, where times are equal or not in order."""
     m = 0
     t = times[0]
@@ -117,17 +120,17 @@ def has_room(q: Any, runs: int, added: int, overflows: int) -> bool:
     return q.head[USED] + rows <= q.head[ROWS] and q.head[USED_KIDS] + kids <= q.head[KID_ROWS]
 
 
-def evict_bulk(room: Any, t: Any) -> int:
+def evict_bulk(tree: Address, t: int) -> int:
     """Evict all entries up to time t."""
-    q = attach(numbers(room))
+    q = attach(numbers(tree))
     bulk_evict(q, t)
     ready(q)
     return DONE
 
 
-def slide_bulk(room: Any, xs: Any, n: int, limit: int, out: Any, t: int) -> int:
+def slide_bulk(tree: Address, xs: InputColumns, n: int, limit: int, out: Outputs, t: int) -> int:
     """Insert n items at times t, t + 1, …; after each, answer for the last `limit` entries."""
-    q = attach(numbers(room))
+    q = attach(numbers(tree))
     count = size(q)
     while count > limit:
         evict(q)
@@ -144,7 +147,14 @@ def slide_bulk(room: Any, xs: Any, n: int, limit: int, out: Any, t: int) -> int:
 
 
 def follow_bulk(
-    room: Any, xs: Any, base: int, done: int, n: int, lo: Any, hi: Any, out: Any
+    tree: Address,
+    xs: InputColumns,
+    base: int,
+    done: int,
+    n: int,
+    lo: Address,
+    hi: Address,
+    out: Outputs,
 ) -> int:
     """For each of n windows, rows lo to hi - 1, both growing: the answer over its items.
 
@@ -152,7 +162,7 @@ def follow_bulk(
     that leave are one bulk eviction. A window without rows is left as it is. Gives the row
     after the last that was inserted.
     """
-    q = attach(numbers(room))
+    q = attach(numbers(tree))
     begins, ends = numbers(lo), numbers(hi)
     for i in range(n):
         begin, end = begins[i], ends[i]
@@ -167,9 +177,9 @@ def follow_bulk(
     return done
 
 
-def query_ranges(room: Any, los: Any, his: Any, n: int, out: Any) -> int:
+def query_ranges(tree: Address, los: Address, his: Address, n: int, out: Outputs) -> int:
     """Answer for n ranges of times."""
-    q = attach(numbers(room))
+    q = attach(numbers(tree))
     los, his = numbers(los), numbers(his)
     for i in range(n):
         give(out, i, lower(hold(q, ANSWER, range_query(q, los[i], his[i]))))

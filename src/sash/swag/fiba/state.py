@@ -13,8 +13,8 @@ from sash.monoids.recipe import whole
 from sash.swag import snapshot
 from sash.swag.fiba import times
 from sash.swag.fiba.check import Checker
+from sash.swag.fiba.memory import TreeMemory
 from sash.swag.fiba.nodes import block_size
-from sash.swag.fiba.room import Room
 from sash.swag.fiba.steps import steps_of
 from sash.swag.fiba.tree import EPOCH, HEIGHT, ROOT, USED, USED_KIDS, is_empty, oldest
 from sash.swag.inputs import check_null, columns_of, has_nulls, is_numeric
@@ -38,13 +38,13 @@ class TreeState(Window):
         self._work = 0.0
         self._reached = 0  # the row after the last that `follow` has inserted
         self._clock = times.INT
-        self._new_room(object_times=False)
+        self._new_memory(object_times=False)
 
-    def _new_room(self, object_times: bool) -> None:
-        self._room = Room(self._layout, self._monoid.identity, self.min_arity, object_times)
+    def _new_memory(self, object_times: bool) -> None:
+        self._memory = TreeMemory(self._layout, self._monoid.identity, self.min_arity, object_times)
         self._epoch = self._changes = 0
         self._forget_quick_ways()
-        self._steps.start(self._room.plain, self._steps.new_leaf(self._room.plain))
+        self._steps.start(self._memory.plain, self._steps.new_leaf(self._memory.plain))
 
     def _forget_quick_ways(self) -> None:
         """No compiled code is entered directly until the kind of times is settled again."""
@@ -53,7 +53,7 @@ class TreeState(Window):
 
     @property
     def _q(self) -> Any:
-        return self._room.plain
+        return self._memory.plain
 
     def __len__(self) -> int:
         return int(self._steps.size(self._q))
@@ -61,7 +61,7 @@ class TreeState(Window):
     @property
     def nbytes(self) -> int:
         """How many bytes the tree's arrays take; objects are counted by their pointers."""
-        return self._room.nbytes
+        return self._memory.nbytes
 
     def check(self) -> None:
         """Height, order, arity, flags, links, every aggregate; that no node is lost. O(n)."""
@@ -77,23 +77,23 @@ class TreeState(Window):
             return ts
         self._forget_quick_ways()
         if is_empty(self._q):
-            if (kind == times.OBJECT) != self._room.object_times:
-                self._new_room(kind == times.OBJECT)
+            if (kind == times.OBJECT) != self._memory.object_times:
+                self._new_memory(kind == times.OBJECT)
             self._clock = kind
             return ts
         fitting = times.as_kind(self._clock, kind, ts)
         if fitting is not None:
             return fitting
-        kept = self._room.columns["time"].cells
+        kept = self._memory.columns["time"].cells
         floats = times.as_kind(times.FLOAT, self._clock, kept) if kind == times.FLOAT else None
         if floats is not None:
-            self._room.set_times(times.keys_of(times.FLOAT, floats))
+            self._memory.set_times(times.keys_of(times.FLOAT, floats))
             self._clock = times.FLOAT
             return ts
         one = times.time_of(self._clock, self._q.time[oldest(self._q)])
         for t in ts:
             t < one  # noqa: B015 (TypeError, before anything is changed)
-        self._room.set_times(times.decoded(self._clock, kept))
+        self._memory.set_times(times.decoded(self._clock, kept))
         self._clock = times.OBJECT
         return times.as_kind(times.OBJECT, kind, ts)
 
@@ -105,17 +105,17 @@ class TreeState(Window):
 
     def _make_room(self) -> None:
         """Rows for a single insert, and for what the journal saves in it or in an evict."""
-        head = self._room.head
+        head = self._memory.head
         levels = head[HEIGHT] + 2
         rows = head[USED] + levels + block_size(head[USED_KIDS] + levels)
         kids = head[USED_KIDS] + levels
         saved = 8 * levels
-        self._room.enlarge(rows + min(head[USED], saved), kids + min(head[USED_KIDS], saved))
+        self._memory.enlarge(rows + min(head[USED], saved), kids + min(head[USED_KIDS], saved))
 
     def _atomically(self, step: Callable[..., Any], *arguments: Any) -> Any:
         """Run a plain step; if it fails, the tree is as it was."""
         self._make_room()
-        q = self._room.plain
+        q = self._memory.plain
         self._begin()
         try:
             return step(q, *arguments)
@@ -123,15 +123,15 @@ class TreeState(Window):
             self._steps.undo(q)
             raise
         finally:
-            self._room.head[EPOCH] = 0
+            self._memory.head[EPOCH] = 0
 
     def _begin(self) -> None:
         """Number an operation, so that it can be undone."""
         self._epoch += 1
         if self._epoch == MARKS:
-            self._room.columns["mark"].cells[:] = 0
+            self._memory.columns["mark"].cells[:] = 0
             self._epoch = 1
-        self._steps.begin(self._room.plain, self._epoch)
+        self._steps.begin(self._memory.plain, self._epoch)
 
     def _columns(self, xs: Any) -> tuple[np.ndarray, ...] | None:
         """`xs` as arrays of numbers if it is to run compiled; types an empty window."""
@@ -164,7 +164,7 @@ class TreeState(Window):
             "inputs": snapshot.inputs_of(self._inputs),
             "min_arity": self.min_arity,
             "times": self._clock,
-            "room": self._room.dump(),
+            "room": self._memory.dump(),
         }
 
     def _set_state(self, state: dict[str, Any]) -> None:
@@ -175,5 +175,5 @@ class TreeState(Window):
         self._adopt(monoid, kinds)
         self._clock = times.known_kind(state["times"])
         if self._clock == times.OBJECT:
-            self._new_room(object_times=True)
-        self._room.load(state["room"])
+            self._new_memory(object_times=True)
+        self._memory.load(state["room"])

@@ -104,7 +104,7 @@ class FiBA(Bulks):
             quick = self._quick_evict
             if quick is not None and type(time) in INTEGERS and -MOST <= time <= MOST:
                 self._changes += 1
-                quick(self._room.address, time)
+                quick(self._memory.address, time)
             else:
                 self._evict_upto(time)
         finally:

@@ -1,4 +1,4 @@
-"""Lasting: in-order windows that can be kept in a store, page by page.
+"""StoredWindow: in-order windows that can be kept in a store, page by page.
 
 The algorithm's steps stay as they are; what is here is around them: where nodes lie (another
 meaning of its words for that), what is done when a store does not answer, and committing.
@@ -10,36 +10,38 @@ import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
-from sash.kernel import paged, segments, words
+from sash.kernel import words
 from sash.kernel.bind import bind_plain
 from sash.kernel.compiled import Kernel
 from sash.kernel.cursors import checked, entered
+from sash.memory import segments
 from sash.monoids.monoid import Monoid
 from sash.swag import snapshot
 from sash.swag.in_order import InOrder
-from sash.swag.kept import Kept
+from sash.swag.stored import paged
+from sash.swag.stored.state import StoredState
 from sash.swag.window import Use
 
 LARGE_PAGE = 10  # levels; below it plain Python is as good, unless kernels are there
 
 
-class Lasting(InOrder):
-    """A window in memory or, if `_kept` is set before it begins, over a store."""
+class StoredWindow(InOrder):
+    """A window in memory or, if `_stored` is set before it begins, over a store."""
 
-    paged: ClassVar[type]  # the store whose levels are in pages
+    paged_columns: ClassVar[type]  # those whose levels are in pages
     edits: ClassVar[bool] = False  # whether steps change nodes that were there before
     final: ClassVar[Any]  # final(at, level): below it, nodes of a level do not change
     policy: Any
-    _kept: Kept | None
+    _stored: StoredState | None
 
     def _adopt(self, monoid: Monoid, inputs: Any) -> None:
-        if self._kept is not None:
-            self._kept.begin_anew()
+        if self._stored is not None:
+            self._stored.begin_anew()
         super()._adopt(monoid, inputs)
 
     def _bind(self, monoid: Monoid, more: Mapping[Any, Any], where: Mapping[Any, Any]) -> None:
         """Take `more` words and, over a store, those that say where nodes lie."""
-        if self._kept is None and not more:
+        if self._stored is None and not more:
             return
         self._words = {
             **{w: f for w, f in more.items() if w is words.policy},
@@ -47,12 +49,12 @@ class Lasting(InOrder):
             **more,
         }
         plain = self._words
-        if self._kept is not None:
-            self.store = type(self).paged  # type: ignore[misc]
-            fetch = {segments.fetch: lambda q, level, j: self._room.fetch(level, j)}
+        if self._stored is not None:
+            self.columns = type(self).paged_columns  # type: ignore[misc]
+            fetch = {segments.fetch: lambda q, level, j: self._memory.fetch(level, j)}
             plain = self._words = {**fetch, **where, **self._words}
             if self.edits:
-                plain = {words.put: lambda part, i, v: self._room.put(part, i, v), **self._words}
+                plain = {words.put: lambda part, i, v: self._memory.put(part, i, v), **self._words}
         self._plain = bind_plain(monoid, plain)
         self._insert = self._plain(self._words[words.insert])
         self._evict = self._plain(self._words[words.evict])
@@ -64,7 +66,7 @@ class Lasting(InOrder):
 
         Of a window that was opened again: which input comes next.
         """
-        return int(self._at.e) + (0 if self._kept is None else self._kept.base)
+        return int(self._at.e) + (0 if self._stored is None else self._stored.base)
 
     def commit(self, offset: int | None = None) -> int:
         """Have the store keep the window as it is now; gives its offset.
@@ -93,13 +95,13 @@ class Lasting(InOrder):
             kept.close()
 
     def check(self) -> None:
-        if self._kept is not None:
-            self._room.reach(self._at, 1)
+        if self._stored is not None:
+            self._memory.reach(self._at, 1)
         try:
             self._check()
         finally:
-            if self._kept is not None:  # it read all that is in the store
-                self._room.forget()
+            if self._stored is not None:  # it read all that is in the store
+                self._memory.forget()
 
     def _check(self) -> None:
         raise NotImplementedError
@@ -112,13 +114,13 @@ class Lasting(InOrder):
 
         self._insert = self._evict = self._query = self._size = refuse
 
-    def _over_a_store(self, what: str) -> Kept:
-        if self._kept is None:
+    def _over_a_store(self, what: str) -> StoredState:
+        if self._stored is None:
             raise TypeError(f"{what} is for a window over a store; this one is in memory: store=…")
-        return self._kept
+        return self._stored
 
     def _kernel(self, driver: Any, columns: Any) -> Kernel | None:
-        if self._kept is not None and self._layout is not None and self._compiled is not False:
+        if self._stored is not None and self._layout is not None and self._compiled is not False:
             from sash.kernel.callback import fetch
 
             self._words[segments.fetch] = fetch
@@ -133,37 +135,37 @@ class Lasting(InOrder):
             kernel.run(room.memory(), entered(at, room.held), level, n, first)
 
     def _run(self, kernel: Kernel, *arguments: Any) -> None:
-        if self._kept is None:
+        if self._stored is None:
             super()._run(kernel, *arguments)
             return
-        self._room.fixed, self._room.misses = True, 0
+        self._memory.fixed, self._memory.misses = True, 0
         try:
             with self._undone():
                 self._enter(kernel, *arguments)
         finally:
-            self._room.fixed = False
-        self._kept.adapt(self._room.misses)
+            self._memory.fixed = False
+        self._stored.adapt(self._memory.misses)
 
     def _stop(self, problem: BaseException) -> None:
-        if self._kept is None:  # else the step that raised was undone, and `offset` says how far
+        if self._stored is None:  # else the step that raised was undone, and `offset` says how far
             super()._stop(problem)
 
     def _whole(self) -> contextlib._GeneratorContextManager[None]:
-        return super()._whole() if self._kept is None else self._undone()
+        return super()._whole() if self._stored is None else self._undone()
 
     @contextlib.contextmanager
     def _undone(self) -> Iterator[None]:
         """What fails, because of the store or in the monoid, is undone, and may be tried again."""
-        at, saved = self._at, self._room.save(type(self).edits)
+        at, saved = self._at, self._memory.save(type(self).edits)
         problem: BaseException | None = None
         try:
             yield
         except BaseException as error:
-            problem = self._room.problem or error
-        problem = problem or self._room.problem
+            problem = self._memory.problem or error
+        problem = problem or self._memory.problem
         if problem is not None:
             self._at = at
-            self._room.undo(saved)
+            self._memory.undo(saved)
             raise problem
 
     def _mend(self) -> None:
@@ -175,7 +177,7 @@ class Lasting(InOrder):
         if kinds is not None:
             self._adopt(self.monoid.of(kinds[0] if len(kinds) == 1 else kinds), kinds)
         elif anew:
-            self._room = self._new_room()
+            self._memory = self._new_memory()
         self._at = checked(self.cursors, state["at"], self._layout)
         for invariant in self._broken():
             raise ValueError(f"not so: {invariant}")

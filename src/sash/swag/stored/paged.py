@@ -1,4 +1,4 @@
-"""Paged: room for a tree of which only the ends of each level are here, the rest in pages.
+"""PagedMemory: memory for a tree of which only the ends of each level are here, the rest in pages.
 
 A page has the nodes of one level, and stands for the levels above it up to the one where it
 is a single node: they are combined again when it is read. So of `bits` levels, a *group*,
@@ -19,17 +19,17 @@ import contextlib
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from sash.kernel.cells import new_cells
 from sash.kernel.layout import Layout
-from sash.kernel.rings import LEAST, power_of_two
-from sash.kernel.segments import NEVER, Level, Place, Segments, cell, raw
-from sash.kernel.words import attach, combine, get, put
+from sash.kernel.words import Cursors, Memory, attach, combine, get, put
+from sash.memory.columns import new_cells
+from sash.memory.rings import LEAST, power_of_two
+from sash.memory.segments import NEVER, Level, Place, Segments, cell, raw
 
 RECENT = 3  # a step reads at most so many of a level's youngest nodes: they stay in the tail
 AHEAD = 4  # and so many of its oldest ones: they stay in the head
 
 
-def derive(memory: Any, at: Any, level: int, n: int, first: int) -> Any:
+def derive(memory: Memory, at: Cursors, level: int, n: int, first: int) -> Any:
     """The nodes of the n - 1 levels above a page, which begins at node `first` of `level`.
 
     But those that have lost items: nobody reads them.
@@ -62,12 +62,12 @@ class Pages(Protocol):
         """Take pages, at a moment when the cursors are `at`; copies those it keeps."""
 
 
-class Paged(Segments):
+class PagedMemory(Segments):
     """Room for a tree in levels, most of it in pages; local memory is O(log n)."""
 
     def __init__(
         self,
-        store: type,
+        columns: type,
         layout: Layout | None,
         identity: Any,
         places: int,
@@ -80,10 +80,10 @@ class Paged(Segments):
     ) -> None:
         """`final(at, l)`: nodes of level l below it never change, but for the oldest one.
 
-        `derive(room, at, …)` runs the step of that name. A page has `page` nodes, a base's
+        `derive(memory, at, …)` runs the step of that name. A page has `page` nodes, a base's
         tail up to `buffer` and its head `cache`, powers of two; more while a batch needs more.
         """
-        super().__init__(store, layout, identity, places)
+        super().__init__(columns, layout, identity, places)
         self._final, self._pages, self._derive = final, pages, derive
         self.page, self.bits = page, page.bit_length() - 1
         self._buffer, self._cache = buffer, cache
@@ -124,7 +124,7 @@ class Paged(Segments):
         seen = self._seen.get(base)
         if seen is None or seen[0] != page:
             values = self._pages.read([(base, page)])[0]
-            tree = Segments(self._store, self.layout, self._identity, 0)
+            tree = Segments(self._record, self.layout, self._identity, 0)
             tree.held = None if self.held is None else self.held.copy()
             tree.levels = [Level(0) for _ in range(self.bits)]
             tree.lay_out([(self.page >> up, 0) for up in range(self.bits)])

@@ -4,7 +4,7 @@
     Levels  a binary tree over `cap` leaves, level by level; node j of level l lies at
             s + (j & (s - 1)), where s = cap >> l: the leaves last, the root first
 
-`cap` is a power of two, and the only row of the store's column of that name. What
+`cap` is a power of two, and the only row of the column of that name. What
 lies in the rows is addressed by ever-growing index, so moving to a larger or a
 smaller ring changes no index and no distance between two.
 """
@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from sash.kernel.cells import Table, fitting, held_rows
 from sash.kernel.layout import Layout
 from sash.kernel.words import dtype_of
+from sash.memory.columns import Table, fitting, held_rows
 
 LEAST, MOST = 16, 1 << 31
 
@@ -34,10 +34,10 @@ class Rings:
     chunked = False
 
     def __init__(
-        self, store: type, layout: Layout | None, identity: Any, places: int, spare: int = 1
+        self, columns: type, layout: Layout | None, identity: Any, places: int, spare: int = 1
     ) -> None:
         """`spare`: have that many times as many rows as items."""
-        self.layout, self._store, self._spare = layout, store, spare
+        self.layout, self._record, self._spare = layout, columns, spare
         self.held = held_rows(layout, identity, places)
         self.take(self._new_columns(LEAST))
 
@@ -105,7 +105,7 @@ class Rings:
         """Have these columns from now on."""
         self.columns = columns
         views = (c if isinstance(c, Table) else memoryview(c) for c in columns.values())
-        self.plain = self._store(*views, 0)
+        self.plain = self._record(*views, 0)
 
     def _resize(self, at: Any, cap: int) -> None:
         if cap > MOST:
@@ -124,7 +124,7 @@ class Rings:
 
     def _new_columns(self, cap: int) -> dict[str, Any]:
         columns: dict[str, Any] = {}
-        for name, kind in inspect.get_annotations(self._store).items():
+        for name, kind in inspect.get_annotations(self._record).items():
             if name in ("cap", "held"):
                 continue
             dtype = dtype_of(kind)
@@ -144,7 +144,7 @@ class Levels(Rings):
 
     def __init__(
         self,
-        store: type,
+        columns: type,
         layout: Layout | None,
         identity: Any,
         places: int,
@@ -152,7 +152,7 @@ class Levels(Rings):
         spare: int = 1,
     ) -> None:
         self._extent = extent
-        super().__init__(store, layout, identity, places, spare)
+        super().__init__(columns, layout, identity, places, spare)
 
     def _count(self, name: str, cap: int) -> int:
         return 2 * cap if name == "part" else MOST.bit_length()

@@ -1,4 +1,4 @@
-"""Cells: where partials lie, for plain Python and for compiled code alike.
+"""Columns of cells: where partials lie, for plain Python and for compiled code alike.
 
     Ring    a fixed power of two of cells, reused round and round
     Chunks  a queue of any length that grows and shrinks a chunk at a time
@@ -16,10 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from sash.kernel.layout import Layout
-
-CHUNK_BYTES = 1 << 15
-OBJECTS_A_CHUNK = 512
+from sash.kernel.layout import Layout, chunk_shift
 
 
 def reader(layout: Layout | None) -> Callable[[Any], Any]:
@@ -76,13 +73,6 @@ class Ring:
         return self.array.ctypes.data, self._mask
 
 
-def shift_of(layout: Layout | None) -> int:
-    """A chunk has 2**shift cells: about CHUNK_BYTES, whatever a partial's size."""
-    if layout is None:
-        return OBJECTS_A_CHUNK.bit_length() - 1
-    return max(4, (CHUNK_BYTES // layout.width).bit_length() - 1)
-
-
 class Chunks:
     """A queue's cells, by ever-growing index, in chunks: no step copies them all.
 
@@ -95,7 +85,7 @@ class Chunks:
 
     def __init__(self, layout: Layout | None) -> None:
         self.layout = layout
-        self._shift = shift_of(layout)
+        self._shift = chunk_shift(layout)
         self._low = (1 << self._shift) - 1
         self._read = reader(layout)
         self._chunks: dict[int, Any] = {}

@@ -16,10 +16,10 @@ from sash import stores
 from sash.monoids.monoid import as_monoid
 from sash.stores import after
 from sash.stores.encoding import decode, encode
-from sash.swag.kept import Kept
-from sash.swag.ledger import HEADER, Commit, Flight, Ledger
 from sash.swag.mta import MTA
 from sash.swag.snapshot import SnapshotError, describe
+from sash.swag.stored.ledger import HEADER, Commit, Flight, Ledger
+from sash.swag.stored.state import StoredState
 
 Key = str | bytes | int
 AROUND = 16 << 10  # bytes that a window has besides its nodes
@@ -122,12 +122,12 @@ class Windows:
     def commit(self, offset: int | None = None) -> int:
         """Have the store keep all windows as they are now, as one; gives the offset."""
         for window in self._here.values():  # first what may fail, then what changes something
-            _kept(window).ledger.make_way()
+            _stored(window).ledger.make_way()
         self._ledger.make_way()
         self._base = self.offset if offset is None else offset
         parts = []
         for key, window in self._here.items():
-            kept = _kept(window)
+            kept = _stored(window)
             if self._is_new(key):
                 parts.append((kept.ledger, kept.next_commit() if len(window) else kept.ending()))
                 self._committed[key] = _ends(window)
@@ -153,13 +153,13 @@ class Windows:
     def _is_new(self, key: Key) -> bool:
         """Whether the store does not have a window as it is, and it is not on its way there."""
         window = self._here[key]
-        return _kept(window).ledger.is_behind or _ends(window) != self._committed[key]
+        return _stored(window).ledger.is_behind or _ends(window) != self._committed[key]
 
     def _measure(self) -> None:
         """The window that was in use last may have grown."""
         key = self._last
         if key is not None and key in self._here:
-            size = self._here[key]._room.nbytes + AROUND
+            size = self._here[key]._memory.nbytes + AROUND
             self._total += size - self._sizes.get(key, 0)
             self._sizes[key] = size
 
@@ -174,13 +174,13 @@ class Windows:
         if any(map(self._is_new, leaving)):
             self.commit()
         for key in leaving:
-            _kept(self._here[key]).ledger.prepare()
+            _stored(self._here[key]).ledger.prepare()
             self._here.pop(key)._leave(f"windows[{key!r}]")
             self._total -= self._sizes.pop(key)
             del self._committed[key]
 
 
-def _kept(window: MTA) -> Kept:
+def _stored(window: MTA) -> StoredState:
     return window._over_a_store("commit")
 
 

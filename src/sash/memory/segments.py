@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from sash.kernel.cells import Table, held_rows, new_cells
 from sash.kernel.layout import Layout
 from sash.kernel.words import _word, dtype_of
+from sash.memory.columns import Table, held_rows, new_cells
 
 FIELDS = 3  # the logarithm of how many numbers a level has in the column `levels`
 LEVELS = 128
@@ -63,8 +63,8 @@ class Segments:
     chunked = False
     cap = NEVER  # there is always room
 
-    def __init__(self, store: type, layout: Layout | None, identity: Any, places: int) -> None:
-        self.layout, self._store, self._identity = layout, store, identity
+    def __init__(self, columns: type, layout: Layout | None, identity: Any, places: int) -> None:
+        self.layout, self._record, self._identity = layout, columns, identity
         self.held = held_rows(layout, identity, places)
         self.levels: list[Level] = []
         self.fixed = False  # compiled code is running: the cells must stay where they are
@@ -156,7 +156,7 @@ class Segments:
             self._view[i + 1], self._view[i + 2] = a, max(0, tail - 1)
             self._view[i + 4], self._view[i + 5] = b, max(0, head - 1)
         views = (c if isinstance(c, Table) else memoryview(c) for c in self.columns.values())
-        self.plain = self._store(*views, 0)
+        self.plain = self._record(*views, 0)
         self.note()
 
     def note(self) -> None:
@@ -221,7 +221,7 @@ class Segments:
 
     def _new_columns(self) -> None:
         self.columns: dict[str, Any] = {}
-        for name, kind in inspect.get_annotations(self._store).items():
+        for name, kind in inspect.get_annotations(self._record).items():
             if name == "held":
                 continue
             dtype = dtype_of(kind)

@@ -1,4 +1,4 @@
-"""A window that is kept in a store: its room here, its ledger there, and how it is opened.
+"""A window that is kept in a store: its memory here, its ledger there, and how it is opened.
 
 Where partials are objects a page has 128 nodes, a tail buffers 512 and a head caches 512,
 refilled when fewer than 256 are ahead: the paper's sizes, of the lowest of the levels that
@@ -11,16 +11,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sash import stores
-from sash.kernel.cells import fitting
 from sash.kernel.cursors import MOST, plain
 from sash.kernel.layout import Layout
-from sash.kernel.paged import Paged
-from sash.kernel.rings import power_of_two
-from sash.kernel.segments import LEVELS
+from sash.memory.columns import fitting
+from sash.memory.rings import power_of_two
+from sash.memory.segments import LEVELS
 from sash.monoids.monoid import Monoid
 from sash.stores.encoding import decode, encode
 from sash.swag import snapshot
-from sash.swag.ledger import Flight, Ledger, unpacked
+from sash.swag.stored.ledger import Flight, Ledger, unpacked
+from sash.swag.stored.paged import PagedMemory
 
 if TYPE_CHECKING:
     from sash.swag.mta import MTA
@@ -31,7 +31,7 @@ PAGE_BYTES = 1 << 17
 MANY_MISSES = 256
 
 
-class Kept:
+class StoredState:
     """What a window over a store has besides its steps."""
 
     def __init__(
@@ -67,14 +67,14 @@ class Kept:
             self._sizes = self._asked  # a page was what it was for the old type
             self.ledger.wipe()
 
-    def new_room(self) -> Paged:
+    def new_memory(self) -> PagedMemory:
         """Room for an empty window."""
         window, (page, buffer, cache) = self._window, self._sizes
         page = page or nodes_a_page(window._layout)
         self.ledger.layout, self.ledger.bits = window._layout, page.bit_length() - 1
         self.piece = self.most = max(512, 4 * page)
-        return Paged(
-            window.paged, window._layout, window._monoid.identity, window._places,
+        return PagedMemory(
+            window.paged_columns, window._layout, window._monoid.identity, window._places,
             type(window).final, self.ledger, window._derive, page,
             max(4 * page, buffer or 0), max(4 * page, cache or 0),
         )  # fmt: skip
@@ -82,8 +82,8 @@ class Kept:
     def make_room(self, inserts: int, evicts: int) -> None:
         """Before a batch: room for its insertions, and what its evictions read."""
         window = self._window
-        window._room.reserve(window._at, inserts)
-        window._room.reach(window._at, evicts)
+        window._memory.reserve(window._at, inserts)
+        window._memory.reach(window._at, evicts)
 
     def adapt(self, misses: int) -> None:
         """A batch that asked for much that was not here is followed by a shorter one."""
@@ -101,7 +101,7 @@ class Kept:
     def next_commit(self) -> Any:
         at = self._window._at
         self.ledger.make_way()
-        return self.ledger.commit(self._window._room.take(at), at)
+        return self.ledger.commit(self._window._memory.take(at), at)
 
     def ending(self) -> Any:
         """A commit that leaves nothing in the store; the window here is empty."""
@@ -112,11 +112,11 @@ class Kept:
         state = {
             "algorithm": type(window).__name__, "monoid": described(window.monoid),
             "kept": VERSION, "policy": window._policy_digest,
-            "inputs": snapshot.inputs_of(window._inputs), "page": window._room.page,
-            "base": self.base, "at": plain(at), "others": window._room.save(),
+            "inputs": snapshot.inputs_of(window._inputs), "page": window._memory.page,
+            "base": self.base, "at": plain(at), "others": window._memory.save(),
         }  # fmt: skip
         body = encode(state, allow_pickle=self.ledger.allow_pickle)
-        return body, window._room.tails(at)
+        return body, window._memory.tails(at)
 
     def open(self) -> None:
         """Take the window that was last committed, if there is one."""
@@ -138,17 +138,17 @@ class Kept:
             self._check_same(state)
             check_size("page", state["page"])
             self._sizes = state["page"], *self._sizes[1:]
-            window._take(state, anew=state["page"] != window._room.page)
+            window._take(state, anew=state["page"] != window._memory.page)
             others = {n: fitting(v, window._layout, LEVELS) for n, v in state["others"].items()}
-            if others.keys() != window._room.save().keys():
+            if others.keys() != window._memory.save().keys():
                 raise ValueError(f"columns {list(others)}")
             self.base = int(state["base"])
         with ledger.naming("the tails"):
-            window._room.set_tails(window._at, self._tails())
+            window._memory.set_tails(window._at, self._tails())
         ledger.opened()
         ledger.tails = []
-        window._room.undo(others)
-        window._room.reach(window._at, 1)
+        window._memory.undo(others)
+        window._memory.reach(window._at, 1)
         window._mend()
 
     def _check_same(self, state: dict[str, Any]) -> None:
@@ -170,7 +170,7 @@ class Kept:
     def _tails(self) -> list[tuple[int, Any]]:
         """The tails as nodes; ValueError if they cannot be those of the cursors."""
         window, tails = self._window, self.ledger.tails
-        if len(tails) % window._room.bits or len(tails) > LEVELS:
+        if len(tails) % window._memory.bits or len(tails) > LEVELS:
             raise ValueError(f"{len(tails)} levels")
         found = []
         for level, (young, data) in enumerate(tails):

@@ -33,9 +33,9 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from sash.kernel.cells import fitting
 from sash.kernel.layout import Layout
-from sash.kernel.segments import LEVELS, Place
+from sash.memory.columns import fitting
+from sash.memory.segments import LEVELS, Place
 from sash.stores import (
     DamagedRecord,
     DamagedState,

@@ -1,0 +1,39 @@
+"""The types of a driver's parameters are declared, not guessed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sash import monoids as m
+from sash.kernel.compiled import Target, compiled
+from sash.kernel.layout import Layout
+from sash.kernel.words import Memory, attach
+from sash.memory.queue import Columns
+from sash.swag.two_stacks_lite import At
+
+
+def undeclared(memory: Memory, at: Any) -> Any:
+    attach(memory)
+    return at
+
+
+def declared(memory: Memory, where: At) -> At:
+    attach(memory)
+    return where
+
+
+def test_a_parameter_without_a_type_is_named() -> None:
+    with pytest.raises(TypeError, match="driver undeclared: parameter at has Any; annotate it"):
+        compiled(undeclared, target())
+
+
+def test_cursors_may_have_any_name() -> None:
+    at = At(0, 0, 0, 1.5)
+    assert compiled(declared, target()).run((0, 0, 0), at) == at
+
+
+def target() -> Target:
+    return Target(m.Max(), Layout(np.dtype(np.float64)), {}, At, Columns)
