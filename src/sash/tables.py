@@ -170,7 +170,16 @@ PLANNING = ("latency", "algorithm")
 OPTIONS = {
     "a table in process": PLANNING,
     "a batch DataFrame": (*PLANNING, "partitions", "split"),
-    "a streaming DataFrame": (*PLANNING, "emit", "late", "shards", "cache", "idle"),
+    "a streaming DataFrame": (
+        *PLANNING,
+        "emit",
+        "late",
+        "shards",
+        "cache",
+        "idle",
+        "history",
+        "cut",
+    ),
 }
 """What `windowed` takes besides keys and time, by the kind of data."""
 
@@ -269,7 +278,8 @@ def windowed(
     where there is no key, may be cut at times so that every core has work. For streaming
     ones: `emit`, "final", each row when the watermark has passed all that its windows reach,
     or "arrival", at once; `late`, "count" or "side", with which late rows come out too,
-    marked in a column `late`; `shards` and `cache`, see sash.spark.streaming.
+    marked in a column `late`; `history`, a batch DataFrame of earlier rows, up to the time `cut`,
+    that the state is built from; `idle`, `shards` and `cache`, see sash.spark.streaming.
 
     >>> import pyarrow as pa, sash
     >>> from sash import functions as sf

@@ -78,9 +78,10 @@ class Processor(StatefulProcessor):
         from pyspark import cloudpickle
 
         self._pickled: bytes = cloudpickle.dumps(definition)  # type: ignore[no-untyped-call]
-        self._names = names
         self._ticks: int | None = options["ticks"]
         self._late, self._cache = options["late"], options["cache"]
+        self._cut: float | None = options["cut"]
+        self._names = names
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         self._handle = handle
@@ -89,9 +90,6 @@ class Processor(StatefulProcessor):
 
     def _prepare(self) -> None:
         """What rows need, made when the first ones are there."""
-        import pyarrow as pa
-
-        from sash.engine.stream.pages import CHECK, KEY
         from sash.engine.stream.shard import Work
         from sash.spark.local_pages import LocalPages, NoPages
 
@@ -100,10 +98,13 @@ class Processor(StatefulProcessor):
         self._near = LocalPages() if self._cache else NoPages()
         self._definition: StreamDefinition = pickle.loads(self._pickled)
         self._work = Work(self._definition)
-        columns = [self._definition.schema.field(name) for name in self._names]
-        numbers = [pa.field(name, pa.int64()) for name in (KEY, CHECK)]
-        self._schema = pa.schema([*numbers, *columns])
+        self._schema = rows_schema(self._definition, self._names)
         self._ready = True
+
+    def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
+        """Some of the pages that a shard begins with."""
+        for name, page in zip(initialState["name"], initialState["page"], strict=True):
+            self._state.updateValue((name,), (bytes(page),))
 
     def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
         """A micro-batch's blocks of a shard."""
@@ -140,6 +141,8 @@ class Processor(StatefulProcessor):
         pages = StatePages(self._state, self._near)
         known = pages.manifest(NAME)
         shard = Shard(self._work, pages, None if known is None else Manifest.load(known))
+        if known is None and self._cut is not None:
+            shard.load(self._nothing(), self._cut)
         watermark = None
         if self._ticks is not None:
             passed = timers.getCurrentWatermarkInMs()
@@ -170,3 +173,13 @@ class Processor(StatefulProcessor):
             flags = [False] * rows.num_rows + [True] * marked.num_rows
             rows = pa.concat_tables([rows, marked]).append_column(LATE, pa.array(flags, pa.bool_()))
         return bytes(to_bytes(rows)) if rows.num_rows else b""
+
+
+def rows_schema(definition: StreamDefinition, names: tuple[str, ...]) -> pa.Schema:
+    """The columns of a shard's rows: the numbers of keys, and those of the stream."""
+    import pyarrow as pa
+
+    from sash.engine.stream.pages import CHECK, KEY
+
+    columns = [definition.schema.field(name) for name in names]
+    return pa.schema([*(pa.field(name, pa.int64()) for name in (KEY, CHECK)), *columns])

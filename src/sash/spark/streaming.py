@@ -16,7 +16,7 @@ the same; Spark refuses Complete when the query starts (STREAMING_OUTPUT_MODE).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -35,13 +35,14 @@ from sash.engine.stream.definition import LATE, Stats, StreamDefinition
 from sash.engine.stream.explain import explain_stream
 from sash.engine.stream.pages import CHECK, KEY
 from sash.plan.definition import Query
-from sash.plan.explain import Explanation
+from sash.plan.explain import Explanation, Step
 from sash.plan.plan import Options, plan_of
 from sash.plan.reach import steps_of
 from sash.plan.types import unit_of
 from sash.spark import batch
+from sash.spark import history as histories
 from sash.spark.names import quoted
-from sash.spark.processor import Processor
+from sash.spark.processor import Processor, rows_schema
 from sash.spark.shards import Packing, shard_ids
 from sash.spark.types import transferable
 from sash.windows.define import duration_or_number
@@ -65,6 +66,8 @@ def aggregate(
     shards: int | None = None,
     cache: bool = True,
     idle: Any = None,
+    history: DataFrame | None = None,
+    cut: Any = None,
     **planning: Any,
 ) -> DataFrame:
     """The stream of rows with one extra column per aggregation.
@@ -72,28 +75,63 @@ def aggregate(
     `shards`: into how many groups keys are hashed; it stays the same for a stream, whatever
     the number of partitions. `cache`: whether pages are also kept in local files. `idle`: for
     how long a key that has no rows is remembered, where time alone does not say.
+
+    `history`: a batch DataFrame of earlier rows, from which a new stream's state is built; every
+    answer is then that of one batch over both. Rows up to `cut` (default: the youngest time of
+    the history, found by a job) are the history's, and rows after it the stream's: a row of the
+    stream at or before it is late. A checkpoint that is there goes on as it is.
     """
     job = prepare(df, query, emit, late)
     count = shards_of(df, shards)
     live = definition_of(job, emit, count, idle, planning)
     names = tuple(job.schema.names) if query.every is None else tuple(job.query.columns())
     packing = Packing((KEY, CHECK, *names), tuple(shard_ids(count)))
-    columns = [F.col(quoted(name)).alias(f"c{i}") for i, name in enumerate(names)]
-    hashes = _hash(job, F.xxhash64).alias(KEY), _hash(job, F.hash).alias(CHECK)
-    rows = job.df.select(*hashes, *columns)
-    blocks = rows.mapInArrow(packing.pack(), "shard int, rows binary")
+    blocks = _blocks(job, job.df, packing)
+    known = _history(job, history, cut)
     ticks = None
     if (delay := watermark_of(job.df, job.query.time)) is not None:
         ticks = 1_000_000 // (unit_of(job.schema.field(job.query.time).type) or 1)
         never = F.lit(None).cast("timestamp")  # late for Spark: Sash looks at each row itself
         blocks = blocks.select("shard", "rows", never.alias("time", metadata={WATERMARK: delay}))
-    options = {"ticks": ticks, "late": late, "cache": cache, "shards": count}
+    options = {"ticks": ticks, "late": late, "cache": cache, "cut": known and known.cut}
+    processor = Processor(live, names, options)
+    begin = None
+    if known is not None:
+        past = histories.that_matters(known.rows, live, known.cut)
+        schema = rows_schema(live, names)
+        begin = histories.first_state(_blocks(job, past, packing), live, schema, known.cut)
     done = blocks.groupBy("shard").transformWithStateInPandas(
-        Processor(live, names, options), PROCESSED, "Append", "EventTime" if ticks else "None"
+        processor, PROCESSED, "Append", "EventTime" if ticks else "None", begin
     )
     figures = [F.sum(name).alias(name) for name in Stats._fields]
     watched = done.observe(_figures_of(job), *figures)
     return watched.select("rows").mapInArrow(unpack(), _output(job, late))
+
+
+class History(NamedTuple):
+    """Rows before a stream, as the stream has them, and the time in ticks where they end."""
+
+    rows: DataFrame
+    cut: float
+
+
+def _history(job: batch.Job, history: Any, cut: Any) -> History | None:
+    if history is None:
+        if cut is not None:
+            raise TypeError("cut: the time up to which rows are the history's: give history= too")
+        return None
+    rows = histories.fitted(history, job.df)
+    end = histories.cut_of(rows, job.query.time, cut)
+    return None if end is None else History(rows, end)
+
+
+def _blocks(job: batch.Job, rows: DataFrame, packing: Packing) -> DataFrame:
+    """Rows, packed by shard."""
+    names = [name for name in packing.names if name not in (KEY, CHECK)]
+    columns = [F.col(quoted(name)).alias(f"c{i}") for i, name in enumerate(names)]
+    hashes = _hash(job, F.xxhash64).alias(KEY), _hash(job, F.hash).alias(CHECK)
+    rows = rows.select(*hashes, *columns)
+    return rows.mapInArrow(packing.pack(), "shard int, rows binary")
 
 
 def prepare(df: DataFrame, query: Query, emit: str, late: str) -> batch.Job:
@@ -180,6 +218,8 @@ def explain(
     shards: int | None = None,
     cache: bool = True,
     idle: Any = None,
+    history: Any = None,
+    cut: Any = None,
     **planning: Any,
 ) -> Explanation:
     """What `aggregate` would run, in words; `rates`: rows per second, and keys."""
@@ -189,6 +229,9 @@ def explain(
     definition = definition_of(job, emit, shards_of(df, shards), idle, planning)
     delay = watermark_of(job.df, job.query.time)
     steps = stream_steps(job, definition, delay, late, cache)
+    if history is not None:
+        until = "its youngest time" if cut is None else cut
+        steps.append(Step("history", f"up to {until}; the state is built from it in a batch"))
     steps += [] if rates is None else estimated(definition, *rates)
     return explain_stream(definition, steps)
 
