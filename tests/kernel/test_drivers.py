@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from sash import monoids as m
+from sash.kernel import words
 from sash.kernel.compiled import Target, compiled
 from sash.kernel.layout import Layout
 from sash.kernel.words import Memory, attach
@@ -37,3 +39,13 @@ def test_cursors_may_have_any_name() -> None:
 
 def target() -> Target:
     return Target(m.Max(), Layout(np.dtype(np.float64)), {}, At, Columns)
+
+
+def test_the_page_has_every_word_and_every_annotation() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "kernel.rst").read_text()
+    bound = [name for name, word in vars(words).items() if callable(word) and word.__doc__]
+    kinds = ["Memory", "Cursors", "InputColumns", "Outputs", "Pair", "Address"]
+    rare = {"cycles", "policy", "dtype_of", "outlined"}
+    asked = {name for name in bound if name.islower() and not name.startswith("_")} - rare
+    missing = [name for name in (*asked, *kinds) if f"``{name}" not in page]
+    assert not missing

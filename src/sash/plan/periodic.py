@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from sash.windows import Closed, Frame, Range, Rows, Sliding, sliding
 from sash.windows.define import sliding_calendar
-from sash.windows.frames import Bound, Calendar, SlidingRows, length
+from sash.windows.frames import Calendar, SlidingRows, length
 
 if TYPE_CHECKING:
     from sash.plan.definition import Aggregation
@@ -22,10 +22,7 @@ KIND = "window"
 
 @dataclass(frozen=True)
 class Periodic:
-    """One answer per key and window, in the place of one per row: windows of these kinds.
-
-    `size`, `slide`, `offset` and `closed` are those of the only kind, by time.
-    """
+    """One answer per key and window, in the place of one per row: windows of these kinds."""
 
     kinds: tuple[Kind, ...]
 
@@ -33,37 +30,6 @@ class Periodic:
     def columns(self) -> tuple[str, ...]:
         """The columns that say which window a row of answers is of."""
         return WINDOW if len(self.kinds) == 1 else (KIND, *WINDOW)
-
-    @property
-    def one(self) -> Sliding:
-        """The only kind, by time; ValueError where there are others."""
-        kind = self.kinds[0]
-        if len(self.kinds) > 1 or not isinstance(kind, Sliding):
-            raise ValueError(
-                f"every: a stream has windows of one size and slide, by time, not {self}: "
-                "make a call for each"
-            )
-        return kind
-
-    @property
-    def size(self) -> Bound:
-        return self.one.size
-
-    @property
-    def slide(self) -> Bound:
-        return self.one.slide
-
-    @property
-    def offset(self) -> Bound:
-        return self.one.offset
-
-    @property
-    def closed(self) -> Closed:
-        return self.one.closed
-
-    @property
-    def fill(self) -> bool:
-        return self.one.fill
 
     def __str__(self) -> str:
         return "; ".join(map(str, self.kinds))
