@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import sash
-from sash.engine.frames import Finder, irregular
+from sash.engine.frames import Finder
 from sash.engine.tape import Tape
 from sash.windows import Frame, bounds
 
 SIZES = [1, 700, 2, 3, 64, 1, 300, 63, 128, 5]
-"""Rows of each key: with one row, too few to merge, just enough, and many."""
+"""Rows of each key: with one row, too few for parts, just enough, and many."""
 
 FRAMES: dict[str, Frame] = {
     "last": sash.range_between(-20, 0),
@@ -88,8 +88,8 @@ def test_blocks_of_many_keys(kind: Any, how: str, name: str) -> None:
         assert (np.diff(hi) >= 0).all()
 
 
-def test_merging_and_looping_find_the_same() -> None:
-    """Whatever is chosen by how regular a block is, at the ends of the integers too."""
+def test_ends_of_the_integers() -> None:
+    """Many rows are compared at once where no edge leaves the integers, else one by one."""
     rng = np.random.default_rng(5)
     middle = np.sort(rng.integers(-(2**40), 2**40, 500))
     ends = np.sort(rng.integers(2**63 - 10**6, 2**63 - 1, 500))
@@ -100,13 +100,3 @@ def test_merging_and_looping_find_the_same() -> None:
             some = lo < hi
             assert (found_lo[some] == lo[some]).all()
             assert (found_hi[some] == hi[some]).all()
-
-
-def test_how_regular_times_are() -> None:
-    rng = np.random.default_rng(1)
-    regular = np.arange(5000) * 7
-    assert not irregular(regular)
-    assert not irregular(regular * 0.1)
-    assert not irregular(regular[:50])
-    assert irregular(np.sort(rng.integers(0, 50_000, 5000)))
-    assert irregular(np.cumsum(rng.random(5000)))

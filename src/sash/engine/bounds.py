@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sash.engine.merge import WORTH_MERGING, fill_with, merged
+from sash.engine.edges import WORTH_PARTS, counted, fill_with
 from sash.kernel.words import Int8, Int64, Memory, Partial, Partials, _word, attach, get
 
 
@@ -79,9 +79,9 @@ class Bounds(NamedTuple):
         return Bounds(lo, hi, int(lengths.max(initial=0)), int(lengths.min(initial=1)))
 
 
-PAST, INTEGERS, IRREGULAR, WITH_UPPER = 1, 2, 4, 8
-"""Kinds: an end is past the rows of its edge; times are integers; times are far from regular;
-a Sliding's windows have their upper edge."""
+PAST, INTEGERS, WITH_UPPER = 1, 2, 4
+"""Kinds: an end is past the rows of its edge; times are integers; a Sliding's windows have their
+upper edge."""
 
 FURTHEST, LEAST = (1 << 63) - 1, -(1 << 63)
 
@@ -134,10 +134,10 @@ def edges(q: Any, row: int, at: At, run: Run) -> int:
     """Ends at the first row whose time is t + reach or later; or later than that, if PAST."""
     past, by = run.kind & PAST, at.reach
     exact = run.kind & INTEGERS
-    if run.kind & IRREGULAR and run.last - run.row >= WORTH_MERGING and (exact or not past):
+    if run.last - run.row >= WORTH_PARTS and (exact or not past):
         by_or_past = by + past if exact else by
         if not exact or tame(q, by_or_past, run):
-            return merged(q, row, by_or_past, run)
+            return counted(q, row, by_or_past, run)
     for i in range(run.row, run.last):
         row = past_edge(q, row, run.stop, get(q.time, i), by, past != 0, run.kind)
         q.out[i - run.begin] = row

@@ -116,7 +116,6 @@ class EndFinder:
 
     def __init__(self, end: End, dtype: np.dtype) -> None:
         dtype = np.dtype(np.int64) if end.fill in UNTIMED else dtype
-        self._looks = end.fill is passes.edges  # at how regular times are
         self._kind = end.kind | passes.INTEGERS * (dtype.kind == "i")
         reach = (dtype.type(r) for r in (end.reach, end.slide, end.offset))
         self.at = passes.At(0, *reach)
@@ -124,11 +123,8 @@ class EndFinder:
 
     def find(self, time: Tape, keys: np.ndarray, flags: int, begin: int, out: np.ndarray) -> None:
         """The ends of the windows of the rows from `begin` on, as many as `out` has room for."""
-        kind, end = self._kind, begin + len(out)
-        if self._looks and irregular(time.values[begin - time.base : end - time.base]):
-            kind |= passes.IRREGULAR
         memory = (time.address, -1, keys.ctypes.data, 0, flags, 0, out.ctypes.data, 0, 0)
-        self.at = self._run(memory, self.at, begin, end, len(keys) - 1, kind)
+        self.at = self._run(memory, self.at, begin, begin + len(out), len(keys) - 1, self._kind)
 
 
 class Finder:
@@ -163,20 +159,6 @@ class Finder:
         """Begin with the key whose first row is `row`."""
         for one in self._ends:
             one.at = one.at._replace(row=row)
-
-
-LOOKS = 128
-"""Places at which times are looked at."""
-
-
-def irregular(times: np.ndarray) -> bool:
-    """Whether steps between times differ so much that no branch on them can be predicted."""
-    if len(times) < LOOKS:
-        return False
-    places = np.arange(LOOKS) * ((len(times) - 2) // LOOKS)
-    first, second = (times[places + i + 1] - times[places + i] for i in (0, 1))
-    alike = np.abs(second - first) <= 1e-6 * np.abs(first)
-    return bool(alike.mean() < 0.75)
 
 
 def _keys_before(keys: np.ndarray, end: int, stop: int) -> np.ndarray:

@@ -94,6 +94,7 @@ def plain_meanings(monoid: Monoid) -> dict[Any, Any]:
         words.move: move_plain,
         words.numbers: lambda address: address,
         words.prefetch: lambda column, i: None,
+        words.below: lambda column, i, x: sum(column[i + k] < x for k in range(words.BELOW)),
         words.hold: lambda q, place, v: v,
         words.lift: lambda q, x: lift(x),
         words.lower: monoid.lower,

@@ -8,6 +8,8 @@ from numba import njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
+from sash.kernel.words import BELOW
+
 JIT = {"error_model": "numpy"}
 
 
@@ -111,6 +113,27 @@ def prefetcher(width: int) -> Any:
         return types.void(column, types.int64), generate
 
     return prefetch_cell
+
+
+@intrinsic
+def count_below(typingctx: Any, address: Any, x: Any) -> Any:
+    """count_below(address, x): how many of the BELOW numbers there are less than x."""
+    kind = types.unliteral(x)
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        from llvmlite import ir
+
+        number, count = args[1].type, ir.IntType(64)
+        several, unset = ir.VectorType(number, BELOW), ir.Undefined
+        there = builder.load(builder.inttoptr(args[0], several.as_pointer()), align=1)
+        one = builder.insert_element(several(unset), args[1], ir.IntType(32)(0))
+        same = ir.VectorType(ir.IntType(32), BELOW)([0] * BELOW)
+        each = builder.shuffle_vector(one, several(unset), same)
+        compare = builder.fcmp_ordered if isinstance(kind, types.Float) else builder.icmp_signed
+        bits = builder.bitcast(compare("<", there, each), ir.IntType(BELOW))
+        return builder.ctpop(builder.zext(bits, count))
+
+    return types.int64(types.int64, kind), generate
 
 
 @intrinsic

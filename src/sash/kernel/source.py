@@ -140,4 +140,5 @@ def attach_source(fields: dict[str, np.dtype | None]) -> str:
         "def numbers(address):\n    return pointer(address, int0)\n"
         "def move(column, to, start, n):\n    move_cells(column, to, start, n)\n"
         "def prefetch(column, i):\n    prefetch_cell(column, i)\n"
+        "def below(column, i, x):\n    return count_below(cell(column, i), x)\n"
     )

@@ -77,6 +77,7 @@ lower = _word("lower", "lower(v): the answer of a partial")
 policy = _word("policy", "policy(total, old): whether the oldest items, old, are to be evicted")
 move = _word("move", "move(column, to, start, n): copy n cells of a tree's column; may overlap")
 prefetch = _word("prefetch", "prefetch(column, i): ask for a cell of a tree's column ahead of time")
+below = _word("below", "below(column, i, x): of cells i to i + BELOW - 1, how many are less than x")
 numbers = _word("numbers", "numbers(address): the 64-bit integers there, indexed as they are")
 item = _word("item", "item(xs, i): input item i")
 cycles = _word("cycles", "cycles(): the processor's cycle counter")
@@ -88,6 +89,9 @@ insert = _word("insert", "insert(q, at, v): the algorithm's insert")
 evict = _word("evict", "evict(q, at): the algorithm's evict")
 query = _word("query", "query(q, at): the algorithm's query, a partial")
 size = _word("size", "size(at): how many items are in the window")
+
+BELOW = 8
+"""Cells that `below` compares at once; a processor does it in two instructions, or one."""
 
 LIFTED, ANSWER, FIRST_FREE = 0, 1, 2
 """Places of `hold` that drivers use; an algorithm's own start at FIRST_FREE."""

@@ -174,7 +174,8 @@ def lesser(a: Any, b: Any) -> Any:
 def merged_two(a: Any, b: Any) -> Any:
     """The moments of two sets together; neither is empty."""
     n, least = a[N] + b[N], lesser(a[LEAST], b[LEAST])
-    of_a, of_b = a[N] / n, b[N] / n
+    of_one = 1.0 / n  # one division: it takes as long as all else
+    of_a, of_b = a[N] * of_one, b[N] * of_one
     mean_a, mean_b = a[SHIFT] + (a[LEAST] - least), b[SHIFT] + (b[LEAST] - least)
     d = mean_b - mean_a
     return (n, least, mean_a * of_a + mean_b * of_b, a[M2] + b[M2] + d * d * of_b * a[N])
@@ -183,7 +184,8 @@ def merged_two(a: Any, b: Any) -> Any:
 def merged_four(a: Any, b: Any) -> Any:
     """The moments of two sets together, to the fourth; neither is empty."""
     n, least, shift, m2 = merged_two(a, b)
-    of_a, of_b = a[N] / n, b[N] / n
+    of_one = 1.0 / n
+    of_a, of_b = a[N] * of_one, b[N] * of_one
     d = (b[SHIFT] + (b[LEAST] - least)) - (a[SHIFT] + (a[LEAST] - least))
     dd = d * d
     apart = dd * of_b * a[N]
