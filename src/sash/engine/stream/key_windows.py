@@ -188,19 +188,31 @@ class SoFarWindows:
             order = np.argsort(ids, kind="stable")
         return ids[order], times[order], ended[order], new[order], items, order
 
-    def current(self, tails: Tails, key: KeyMap, now: float) -> list[list[pa.Array]]:
-        """The answers over a key's window so far, at a time."""
-        so_far = tails.read(key)
-        none, moment = [state.none(1) for state in self.states], np.array([now], self._dtype)
-        if so_far is None:
-            empty = np.zeros(1, np.int64)
-            return [s.answer(each, empty, empty) for s, each in zip(self.states, none, strict=True)]
-        times = np.append(numbers(one_array(so_far.column(self._time))), moment)
-        ended = np.append(np.asarray(one_array(so_far.column(ENDED))), np.int8(0))
-        lo, hi = self._bounds(np.zeros(2, np.int64), times, ended)
+    def current(
+        self, tails: Tails, keys: KeyMap, of: np.ndarray, moments: np.ndarray
+    ) -> list[list[pa.Array]]:
+        """The answers over keys' windows so far, at moments.
+
+        `of`: the place of each one's key among the keys; in order of key and moment.
+        """
+        so_far, n = tails.read(keys), len(of)
+        ids, times = keys.ids[of], moments.astype(self._dtype)
+        ended, items = np.zeros(n, np.int8), [state.none(n) for state in self.states]
+        order, new = np.arange(n), np.ones(n, np.bool_)
+        if so_far is not None:
+            ids = np.append(numbers(one_array(so_far.column(KEY))), ids)
+            times = np.append(numbers(one_array(so_far.column(self._time))), times)
+            ended = np.append(np.asarray(one_array(so_far.column(ENDED))), ended)
+            items = [
+                Items.concat([state.items_of(so_far, prefix(i)), each])
+                for i, (state, each) in enumerate(zip(self.states, items, strict=True))
+            ]
+            order, new = np.lexsort([times, ids]), np.append(np.zeros(so_far.num_rows, bool), new)
+        lo, hi = self._bounds(ids[order], times[order], ended[order])
+        asked = np.flatnonzero(new[order])
         return [
-            state.answer(Items.concat([state.items_of(so_far, prefix(i)), each]), lo[1:], hi[1:])
-            for i, (state, each) in enumerate(zip(self.states, none, strict=True))
+            state.answer(each.take(order), lo[asked], hi[asked])
+            for state, each in zip(self.states, items, strict=True)
         ]
 
     def _ended(self, rows: pa.Table) -> np.ndarray:

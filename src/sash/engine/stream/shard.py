@@ -545,13 +545,14 @@ class Shard:
             now = leaves[-1].youngest
         if now is None:
             return found
+        asked = key, np.zeros(1, np.int64), np.array([now], self.work.dtype)
         for windows in self.work.by_time:
-            answers = windows.current(self.forest, key, now)
+            answers = windows.current(self.forest, *asked)
             found |= {
                 name: answer[0].as_py() for name, answer in self._named(windows, answers).items()
             }
         for name, so_far in self.work.so_far.items():
-            answers = so_far.current(self._tails(name), key, now)
+            answers = so_far.current(self._tails(name), *asked)
             found |= {
                 out: answer[0].as_py() for out, answer in self._named(so_far, answers).items()
             }

@@ -116,14 +116,20 @@ class TimeWindows:
         pieces = [piece for g, due in enumerate(groups) for piece in self._pieces(forest, g, due)]
         return self._answered(forest, pieces)
 
-    def current(self, forest: Forest, key: KeyMap, now: float) -> list[list[pa.Array]]:
-        """The answers over the window that ends at a time, of one key."""
-        moment = np.array([now], self._dtype)
-        at = moment[0].item()
-        none = Rows(key.ids[:0], key.checks[:0], moment[:0], pa.table({}))
-        pieces = self._pieces(forest, 0, Moment(none, key, Span(at, at)))
-        asked = KeyMap(key.ids, key.checks, None, [state.none(1) for state in forest.states])
-        pieces.append(Piece(np.zeros(1, np.int64), moment, np.ones(1, np.bool_), map=asked))
+    def current(
+        self, forest: Forest, keys: KeyMap, of: np.ndarray, moments: np.ndarray
+    ) -> list[list[pa.Array]]:
+        """The answers over the windows that end at moments, where there need be no row.
+
+        `of`: the place of each one's key among the keys; in order of key and moment.
+        """
+        moments = moments.astype(self._dtype)
+        none = Rows(keys.ids[:0], keys.checks[:0], moments[:0], pa.table({}))
+        span = Span(moments.min().item(), moments.max().item())
+        pieces = self._pieces(forest, 0, Moment(none, keys, span))
+        nothing = [state.none(len(of)) for state in forest.states]
+        asked = KeyMap(keys.ids[of], keys.checks[of], None, nothing)
+        pieces.append(Piece(of, moments, np.ones(len(of), np.bool_), map=asked))
         return self._answered(forest, pieces, mixed=True)
 
     def _answered(
