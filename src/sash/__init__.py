@@ -6,7 +6,9 @@ if TYPE_CHECKING:
     from sash import functions as functions
     from sash import monoids as monoids
     from sash import spark as spark
+    from sash import stores as stores
     from sash import swag as swag
+    from sash import testing as testing
     from sash.monoids import Monoid as Monoid
     from sash.streams import stream as stream
     from sash.tables import features as features
@@ -33,8 +35,9 @@ _HOMES = {
     "features": "sash.tables", "functions": "", "groups_between": "sash.windows",
     "lifetime": "sash.windows", "monoids": "", "policy": "sash.windows",
     "range_between": "sash.windows", "rows": "sash.windows", "rows_between": "sash.windows",
-    "session": "sash.windows", "sliding": "sash.windows", "spark": "", "stream": "sash.streams",
-    "swag": "", "tumbling": "sash.windows", "until": "sash.windows", "windowed": "sash.tables",
+    "session": "sash.windows", "sliding": "sash.windows", "spark": "", "stores": "",
+    "stream": "sash.streams", "swag": "", "testing": "", "tumbling": "sash.windows",
+    "until": "sash.windows", "windowed": "sash.tables",
 }  # fmt: skip
 
 __all__ = [
@@ -44,15 +47,26 @@ __all__ = [
 ]  # fmt: skip
 
 
-def __getattr__(name: str) -> Any:
-    import importlib
+if not TYPE_CHECKING:  # type checkers know the names above, and no others
 
-    if name not in _HOMES:
-        raise AttributeError(f"module 'sash' has no attribute {name!r}")
-    if home := _HOMES[name]:
-        return getattr(importlib.import_module(home), name)
-    return importlib.import_module(f"sash.{name}")
+    def __getattr__(name: str) -> Any:
+        import importlib
+
+        if name not in _HOMES:
+            raise AttributeError(_unknown(name))
+        if home := _HOMES[name]:
+            return getattr(importlib.import_module(home), name)
+        return importlib.import_module(f"sash.{name}")
+
+
+def _unknown(name: str) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(name, _HOMES, 1)
+    hint = f"; did you mean sash.{near[0]}?" if near else ""
+    elsewhere = "" if near else f"; there are {', '.join(sorted(_HOMES))}"
+    return f"module 'sash' has no attribute {name!r}{hint}{elsewhere}"
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*(name for name in globals() if name.startswith("__")), *_HOMES})

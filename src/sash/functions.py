@@ -7,11 +7,12 @@ sf.max("amount").over("24 hours")
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from sash import monoids as m
+from sash.aggregations import kinds
 from sash.aggregations.collections import (
     array_agg,
     collect_list,
@@ -24,6 +25,7 @@ from sash.aggregations.collections import (
     top_k,
 )
 from sash.aggregations.decay import decayed_count, decayed_mean, decayed_sum
+from sash.aggregations.elsewhere import unknown as _unknown
 from sash.aggregations.frequencies import (
     count_if,
     histogram,
@@ -32,19 +34,6 @@ from sash.aggregations.frequencies import (
     max_count,
     min_count,
     mode,
-)
-from sash.aggregations.kinds import (
-    always,
-    average,
-    double,
-    is_boolean,
-    is_numeric,
-    is_ordered,
-    like,
-    like_second,
-    of_numbers,
-    of_ordered,
-    total,
 )
 from sash.aggregations.places import (
     cume_dist,
@@ -107,6 +96,10 @@ from sash.plan.scalars import sqrt as sqrt
 from sash.plan.scalars import when as when
 
 DOUBLE = pa.float64()
+_SCALARS = (
+    "abs", "ceil", "coalesce", "col", "exp", "expr", "floor", "greatest", "least", "lit", "log",
+    "pow", "round", "sqrt", "when",
+)  # fmt: skip
 
 __all__ = [
     "TIME", "any_value", "apply", "approx_count_distinct", "approx_top_k", "argmax", "argmin",
@@ -133,7 +126,7 @@ def count(column: str | None = None, distinct: bool = False) -> Aggregation:
             raise TypeError("count(distinct=True): distinct values of what? Name a column")
         return count_distinct(column)
     columns = () if column is None else (column,)
-    return Aggregation("count", columns, how="count", result=always(pa.int64()))
+    return Aggregation("count", columns, how="count", result=kinds.always(pa.int64()))
 
 
 def sum(column: str, distinct: bool = False) -> Aggregation:
@@ -146,8 +139,8 @@ def sum(column: str, distinct: bool = False) -> Aggregation:
     [5, 5, 7]
     """
     if distinct:
-        return of_numbers("sum_distinct", column, m.Distinct(m.Sum()), total)
-    return of_numbers("sum", column, m.Sum(), total)
+        return kinds.of_numbers("sum_distinct", column, m.Distinct(m.Sum()), kinds.total)
+    return kinds.of_numbers("sum", column, m.Sum(), kinds.total)
 
 
 def sum_distinct(column: str) -> Aggregation:
@@ -157,7 +150,7 @@ def sum_distinct(column: str) -> Aggregation:
 
 def product(column: str) -> Aggregation:
     """The product, as a double."""
-    return of_numbers("product", column, m.Product())
+    return kinds.of_numbers("product", column, m.Product())
 
 
 def mean(column: str, distinct: bool = False) -> Aggregation:
@@ -170,8 +163,8 @@ def mean(column: str, distinct: bool = False) -> Aggregation:
     [5.0, 5.0, 3.5]
     """
     if distinct:
-        return of_numbers("mean_distinct", column, m.Distinct(m.Mean()), average)
-    return of_numbers("mean", column, m.Mean(), average)
+        return kinds.of_numbers("mean_distinct", column, m.Distinct(m.Mean()), kinds.average)
+    return kinds.of_numbers("mean", column, m.Mean(), kinds.average)
 
 
 avg = mean
@@ -179,12 +172,12 @@ avg = mean
 
 def geomean(column: str) -> Aggregation:
     """The geometric mean."""
-    return of_numbers("geomean", column, m.GeoMean())
+    return kinds.of_numbers("geomean", column, m.GeoMean())
 
 
 def variance(column: str, ddof: int = 1) -> Aggregation:
     """The variance of a sample (ddof=1) or of a population (ddof=0)."""
-    return of_numbers("variance", column, m.Var(ddof=ddof))
+    return kinds.of_numbers("variance", column, m.Var(ddof=ddof))
 
 
 var_samp = variance
@@ -197,7 +190,7 @@ def var_pop(column: str) -> Aggregation:
 
 def stddev(column: str, ddof: int = 1) -> Aggregation:
     """The standard deviation of a sample (ddof=1) or of a population (ddof=0)."""
-    return of_numbers("stddev", column, m.StdDev(ddof=ddof))
+    return kinds.of_numbers("stddev", column, m.StdDev(ddof=ddof))
 
 
 std = stddev_samp = stddev
@@ -210,35 +203,39 @@ def stddev_pop(column: str) -> Aggregation:
 
 def range(column: str) -> Aggregation:
     """The largest less the smallest."""
-    return of_numbers("range", column, m.Range(), like)
+    return kinds.of_numbers("range", column, m.Range(), kinds.like)
 
 
 def min(column: str) -> Aggregation:
     """The smallest value; NaN only where there is no number."""
-    return of_ordered("min", column, m.Min())
+    return kinds.of_ordered("min", column, m.Min())
 
 
 def max(column: str) -> Aggregation:
     """The largest value; NaN is larger than any number."""
-    return of_ordered("max", column, m.Max())
+    return kinds.of_ordered("max", column, m.Max())
 
 
 def bool_and(column: str) -> Aggregation:
     """Whether all are true."""
     smallest = min(column)
-    return Aggregation("bool_and", (column,), smallest.monoid, result=like, accepts=is_boolean)
+    return Aggregation(
+        "bool_and", (column,), smallest.monoid, result=kinds.like, accepts=kinds.is_boolean
+    )
 
 
 def bool_or(column: str) -> Aggregation:
     """Whether any is true."""
     largest = max(column)
-    return Aggregation("bool_or", (column,), largest.monoid, result=like, accepts=is_boolean)
+    return Aggregation(
+        "bool_or", (column,), largest.monoid, result=kinds.like, accepts=kinds.is_boolean
+    )
 
 
 def _argument(name: str, measure: str, argument: str, monoid: m.Monoid) -> Aggregation:
     takes = "a measure that has an order"
     return Aggregation(
-        name, (measure, argument), monoid, "argument", like_second, is_ordered, takes
+        name, (measure, argument), monoid, "argument", kinds.like_second, kinds.is_ordered, takes
     )
 
 
@@ -264,13 +261,13 @@ def min_by(argument: str, measure: str) -> Aggregation:
 
 def first(column: str, ignore_nulls: bool = False) -> Aggregation:
     """The oldest row's value, null or not; `ignore_nulls`: the oldest that is not null."""
-    found = Aggregation("first", (column,), how="first", result=like)
+    found = Aggregation("first", (column,), how="first", result=kinds.like)
     return known_only(found) if ignore_nulls else found
 
 
 def last(column: str, ignore_nulls: bool = False) -> Aggregation:
     """The youngest row's value, null or not; `ignore_nulls`: the youngest that is not null."""
-    found = Aggregation("last", (column,), how="last", result=like)
+    found = Aggregation("last", (column,), how="last", result=kinds.like)
     return known_only(found) if ignore_nulls else found
 
 
@@ -281,14 +278,14 @@ last_value = last
 
 def count_distinct(column: str) -> Aggregation:
     """How many distinct values that are not null."""
-    counts = always(pa.int64())
+    counts = kinds.always(pa.int64())
     return Aggregation("count_distinct", (column,), m.CountDistinct(), "distinct", counts)
 
 
 def approx_count_distinct(column: str, p: int = 12) -> Aggregation:
     """About how many distinct values, by HyperLogLog with 2**p registers."""
     return Aggregation(
-        "approx_count_distinct", (column,), m.HyperLogLog(p), result=always(pa.int64())
+        "approx_count_distinct", (column,), m.HyperLogLog(p), result=kinds.always(pa.int64())
     )
 
 
@@ -302,8 +299,8 @@ def _share(name: str, column: str, share: float, interpolation: str) -> Aggregat
         )
     return Aggregation(
         name, (column,), how="percentile",
-        result=double if interpolation in ("linear", "midpoint") else like,
-        accepts=is_numeric, takes="a column of numbers or times",
+        result=kinds.double if interpolation in ("linear", "midpoint") else kinds.like,
+        accepts=kinds.is_numeric, takes="a column of numbers or times",
         share=float(share), interpolation=interpolation,
     )  # fmt: skip
 
@@ -336,7 +333,7 @@ def median(column: str) -> Aggregation:
 
 def concat(column: str, separator: str = "") -> Aggregation:
     """The strings, one after the other from older to younger."""
-    return Aggregation("concat", (column,), m.Concat(separator), result=like)
+    return Aggregation("concat", (column,), m.Concat(separator), result=kinds.like)
 
 
 def function(f: Callable[..., Any], *columns: str, returns: pa.DataType = DOUBLE) -> Aggregation:
@@ -357,7 +354,7 @@ def function(f: Callable[..., Any], *columns: str, returns: pa.DataType = DOUBLE
     if not columns:
         raise TypeError("function: name at least one column")
     name = getattr(f, "__name__", "function")
-    return Aggregation(name, columns, how="function", result=always(returns), function=f)
+    return Aggregation(name, columns, how="function", result=kinds.always(returns), function=f)
 
 
 def apply(
@@ -387,3 +384,13 @@ def apply(
     several = len(columns) > 1 and (named or arguments.takes_several(made))
     over = arguments.spread(made, len(columns)) if several else made
     return Aggregation(made.name, columns, over, result=lambda kinds: returns)
+
+
+if not TYPE_CHECKING:  # type checkers know all names
+
+    def __getattr__(name: str) -> Any:
+        raise AttributeError(_unknown(name, __all__))
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_SCALARS, *(name for name in globals() if name.startswith("__"))})

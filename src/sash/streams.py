@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import pyarrow as pa
 
 from sash import stores
+from sash.conversions import source_of
 from sash.engine.answers import raw_types
 from sash.engine.order import ticks
 from sash.engine.stream.definition import LATE, Stats, StreamDefinition
@@ -18,10 +19,11 @@ from sash.plan.explain import Explanation
 from sash.plan.plan import Options, plan_of
 from sash.plan.reach import steps_of
 from sash.plan.types import unit_of
-from sash.tables import as_arrow, like, windowed
+from sash.tables import windowed
 from sash.windows.define import duration_or_number
 
 Late = Literal["count", "side"]
+T = TypeVar("T")
 
 
 class Stream:
@@ -90,23 +92,24 @@ class Live:
         if self._space is not None and (schema := kept_schema(self._space)) is not None:
             self._start(schema)
         elif history is not None:
-            self._start_from(as_arrow(history), cut)
+            self._start_from(source_of(history, "history").table(), cut)
 
-    def feed(self, batch: Any) -> Any:
-        """Take a pyarrow, pandas or polars table; give the rows that are now answered, alike.
+    def feed(self, batch: T) -> T:
+        """Take a table of any kind that `windowed` takes; give the rows now answered, alike.
 
         Afterwards the watermark is the youngest time seen less the delay; rows up to it are in
         what is given. Rows at or before the watermark as it was are late: counted, or, with
         late="side", given without answers, their column `late` true.
         """
-        table = as_arrow(batch)
+        source = source_of(batch, "feed")
+        table = source.table()
         if self._live is None:
             self._start(table.schema)
         assert self._live is not None
         schema = self._live.definition.schema
         if table.schema.names != schema.names or table.schema != schema:
             table = _fitted(table, schema, self._has_history)
-        return like(batch, self._given(self._live.feed(table)))
+        return source.like(self._given(self._live.feed(table)))
 
     def advance(self, watermark: Any) -> pa.Table:
         """Time passes without rows: the watermark, a time or a number; what is now answered."""

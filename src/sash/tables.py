@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any
-
-import pyarrow as pa
+from typing import Any, Generic, Literal, TypedDict, TypeVar, Unpack
 
 from sash import functions as sf
+from sash.conversions import Source, package_of, source_of
 from sash.engine.table import aggregate
+from sash.plan.checks import check_known, nearest
 from sash.plan.definition import Query
 from sash.plan.explain import Explanation, explain
 from sash.plan.expressions import Expression
@@ -18,27 +19,45 @@ from sash.plan.periodic import Every
 from sash.plan.plan import Options, plan_of
 from sash.windows import Closed
 
+T = TypeVar("T")
 
-class Windowed:
+
+class Settings(TypedDict, total=False):
+    """What `windowed` takes besides keys and time; `OPTIONS` says for which kind of data."""
+
+    latency: Literal["average", "worst"]
+    algorithm: str | None
+    partitions: int | None
+    split: bool | None
+    emit: Literal["final", "arrival"]
+    late: Literal["count", "side"]
+    shards: int | None
+    cache: bool
+    idle: Any
+
+
+class Windowed(Generic[T]):
     """A table, its keys and its time: `.agg(name=sf.max("x").over("1 hour"))`."""
 
     def __init__(
         self,
-        data: Any,
+        data: T,
         by: Sequence[str],
         time: str | Sequence[str],
-        options: dict[str, Any],
-        every: Every | None = None,
+        options: Settings,
         descending: bool = False,
     ) -> None:
         self._data, self._by = data, tuple(by)
         self._time, *ties = (time,) if isinstance(time, str) else time
         self._ties = tuple(ties)
-        self._options, self._every, self._descending = options, every, descending
+        self._options: dict[str, Any] = dict(options)
+        self._descending = descending
+        self._every: Every | None = None
+        self._source = None if package_of(data) == "pyspark" else source_of(data)
 
     def every(
         self, slide: Any = None, *, offset: Any = 0, closed: Closed = "left", fill: bool = False
-    ) -> Windowed:
+    ) -> Windowed[T]:
         """One row per key and window, the windows a `slide` apart, as Spark's window() gives.
 
         Windows have the size that `.over(...)` gives, edges at offset + whole slides since 1970;
@@ -64,26 +83,29 @@ class Windowed:
         """
         if self._descending:
             raise ValueError("every: windows by the clock have no descending order")
-        every, time = Every(slide, offset, closed, fill), (self._time, *self._ties)
-        return Windowed(self._data, self._by, time, self._options, every)
+        found = copy.copy(self)
+        found._every = Every(slide, offset, closed, fill)
+        return found
 
-    def agg(self, **aggregations: Expression) -> Any:
+    def agg(self, **aggregations: Expression) -> T:
         """The table with one column more for each aggregation, of the same kind as it came.
 
         After `every`: one row a key and window, with window_start and window_end.
         """
         query = self.query(**aggregations)
-        if _kind(self._data) == "pyspark":
+        if self._source is None:
             from sash.spark import batch, streaming
 
-            _check_options(self._options, _spark_kind(self._data))
-            on_spark = streaming if self._data.isStreaming else batch
-            return on_spark.aggregate(self._data, query, **self._options)
+            data: Any = self._data
+            _check_options(self._options, _spark_kind(data))
+            on_spark = streaming if data.isStreaming else batch
+            return on_spark.aggregate(data, query, **self._options)
         planning = self._planning()
-        _check_options(self._options, "a table in process")
-        if not self._time:
-            raise TypeError('windowed needs time="…", the column that orders the rows')
-        return _in_process(self._data, query, planning)
+        _check(query, self._source)
+        found = aggregate(query, self._source.table(query.columns()), options=planning)
+        if query.every is not None:
+            return self._source.like(found)
+        return self._source.with_answers(found, query.outputs)
 
     def explain(
         self, *, rows_per_second: float | None = None, keys: int = 1, **aggregations: Expression
@@ -96,18 +118,22 @@ class Windowed:
         how large the state gets, what is written and how many cores it takes, about.
         """
         query = self.query(**aggregations)
-        if _kind(self._data) == "pyspark":
+        if self._source is None:
             from sash.spark import batch, streaming
 
-            _check_options(self._options, _spark_kind(self._data))
-            if not self._data.isStreaming:
-                return batch.explain(self._data, query, **self._options)
+            data: Any = self._data
+            _check_options(self._options, _spark_kind(data))
+            if not data.isStreaming:
+                return batch.explain(data, query, **self._options)
             rates = None if rows_per_second is None else (rows_per_second, keys)
-            return streaming.explain(self._data, query, rates, **self._options)
-        return explain(plan_of(query, _schema(self._data, query), self._planning()))
+            return streaming.explain(data, query, rates, **self._options)
+        planning = self._planning()
+        _check(query, self._source)
+        return explain(plan_of(query, self._source.schema(query.columns()), planning))
 
     def _planning(self) -> Options:
         """What the user decides instead of the planner."""
+        _check_options(self._options, "a table in process")
         return Options(**{name: self._options[name] for name in PLANNING if name in self._options})
 
     def query(self, **aggregations: Expression) -> Query:
@@ -122,6 +148,10 @@ class Windowed:
         return Query(self._by, self._time, asked, *given)
 
     @property
+    def _kind(self) -> str:
+        return "Spark" if self._source is None else self._source.name
+
+    @property
     def _slide(self) -> str:
         """How far windows are apart, in words."""
         return "window" if self._every is None or not self._every.slide else str(self._every.slide)
@@ -130,25 +160,25 @@ class Windowed:
         keys = f" by {', '.join(self._by)}" if self._by else ""
         slide = f", one row every {self._slide}" if self._every is not None else ""
         return (
-            f"<sash.windowed over a {_kind(self._data)} table{keys}, time {self._time}{slide}: "
+            f"<sash.windowed over a {self._kind} table{keys}, time {self._time}{slide}: "
             'add .agg(name=sf.max("column").over("1 hour"))>'
         )
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the table, the part each of its columns plays, what to add."""
-        columns = list(self._data.column_names if _kind(self._data) == "pyarrow"
-                       else self._data.columns)  # fmt: skip
+        data: Any = self._data
+        columns = data.columns if self._source is None else self._source.names()
         roles = {**dict.fromkeys(self._by, "key"), self._time: "time"}
         chips = " ".join(_chip(str(name), roles.get(name, "")) for name in columns)
         lost = [name for name in roles if name and name not in columns]
         wrong = f"<p><b>No column {escape(', '.join(lost))}.</b></p>" if lost else ""
-        streaming = "streaming " * bool(getattr(self._data, "isStreaming", False))
+        streaming = "streaming " * bool(getattr(data, "isStreaming", False))
         slide = f", one row every {escape(self._slide)}" if self._every is not None else ""
-        rows = f", {len(self._data):,} rows" if hasattr(self._data, "__len__") else ""
+        rows = f", {len(data):,} rows" if hasattr(data, "__len__") else ""
         hint = '.agg(hi=sf.max("column").over("1 hour"))'
         return (
             '<div style="font: 14px/1.6 system-ui, sans-serif; max-width: 46rem">'
-            f"<b>sash.windowed</b> over a {streaming}{_kind(self._data)} table{rows}{slide}"
+            f"<b>sash.windowed</b> over a {streaming}{self._kind} table{rows}{slide}"
             f'<div style="margin: .4em 0">{chips}</div>{wrong}'
             f'<span style="opacity: .7">Add <code>{escape(hint)}</code>, or '
             "<code>.explain(…)</code> to see what would run.</span></div>"
@@ -194,78 +224,35 @@ def _check_options(given: dict[str, Any], here: str) -> None:
         if name not in OPTIONS[here]:
             there = [kind for kind, names in OPTIONS.items() if name in names]
             where = f"is for {' or '.join(there)}" if there else "is not an option"
-            known = ", ".join(OPTIONS[here])
-            raise TypeError(f"windowed: {name} {where}; {here} has {known}")
+            near = nearest(name, ("by", "time", "descending", *OPTIONS[here]))
+            raise TypeError(
+                f"windowed: {name} {where}; {here} has {', '.join(OPTIONS[here])}{near}"
+            )
 
 
-def _schema(data: Any, query: Query) -> pa.Schema:
-    """The Arrow schema of a table of any kind, without its rows."""
-    if isinstance(data, pa.Table):
-        return data.schema
-    if _kind(data) == "polars":
-        return data.head(0).to_arrow().schema
-    return pa.Schema.from_pandas(data[[c for c in query.columns() if c in data.columns]])
-
-
-def _kind(data: Any) -> str:
-    return type(data).__module__.partition(".")[0]
-
-
-def as_arrow(data: Any) -> pa.Table:
-    """A table of any kind in process as a pyarrow Table."""
-    if isinstance(data, pa.Table):
-        return data
-    if isinstance(data, pa.RecordBatch):
-        return pa.Table.from_batches([data])
-    if _kind(data) == "polars" and hasattr(data, "to_arrow"):
-        return data.to_arrow()
-    if _kind(data) == "pandas" and hasattr(data, "columns"):
-        return pa.Table.from_pandas(data, preserve_index=False).replace_schema_metadata()
-    raise TypeError(f"expected a pyarrow, pandas or polars table, not {type(data)!r}")
-
-
-def like(data: Any, table: pa.Table) -> Any:
-    """A pyarrow Table as a table of the kind that `data` is of."""
-    if _kind(data) == "polars":
-        import polars
-
-        return polars.from_arrow(table)
-    return table.to_pandas() if _kind(data) == "pandas" else table
-
-
-def _in_process(data: Any, query: Query, options: Options) -> Any:
-    if isinstance(data, pa.Table):
-        return aggregate(query, data, options=options)
-    if _kind(data) == "polars" and hasattr(data, "to_arrow"):
-        import polars
-
-        return polars.from_arrow(aggregate(query, data.to_arrow(), options=options))
-    if _kind(data) == "pandas" and hasattr(data, "columns"):
-        return _pandas(data, query, options)
-    raise TypeError(
-        f"windowed takes a Spark, pandas or polars DataFrame or a pyarrow Table, not {type(data)!r}"
-    )
-
-
-def _pandas(data: Any, query: Query, options: Options) -> Any:
-    needed = [name for name in query.columns() if name in data.columns]
-    given = pa.Table.from_pandas(data[needed], preserve_index=False)
-    found = aggregate(query, given, options=options)
-    if query.every is not None:
-        return found.to_pandas()
-    answers = found.select(list(query.outputs)).to_pandas()
-    return data.assign(**{name: answers[name].to_numpy() for name in query.outputs})
+def _check(query: Query, source: Source) -> None:
+    """Raise an error that names all columns of the table, not only those that are read."""
+    if not query.time:
+        hint = source.hint("") or "the column that orders the rows"
+        raise TypeError(f'windowed needs time="…": {hint}')
+    names = source.names()
+    for where, name in query.needed():
+        check_known(name, names, where, source.hint(name))
 
 
 def windowed(
-    data: Any,
+    data: T,
     by: str | Sequence[str] = (),
     *,
     time: str | Sequence[str] = "",
     descending: bool = False,
-    **options: Any,
-) -> Windowed:
-    """Windows over `data` by key and time: a Spark, pandas or polars DataFrame, a pyarrow Table.
+    **options: Unpack[Settings],
+) -> Windowed[T]:
+    """Windows over `data` by key and time; answers come in the kind that `data` is of.
+
+    `data`: a Spark, pandas or polars DataFrame, a polars LazyFrame (collected by the call), a
+    pyarrow Table, RecordBatch or RecordBatchReader, a DuckDB relation, or any object with
+    `__arrow_c_stream__`, for which a pyarrow Table comes back.
 
     `time`: the column that orders the rows; further ones order rows of equal time. Frames by a
     duration look at the first; groups, ranks and what is excluded take rows that agree in all of
@@ -293,12 +280,12 @@ def windowed(
 
 
 def features(
-    data: Any,
+    data: T,
     by: str | Sequence[str],
     time: str,
     aggregations: Mapping[str, Sequence[str]],
     windows: Sequence[str],
-) -> Any:
+) -> T:
     """Many windows at once: columns named `amount_sum_7d` for each column, name and window.
 
     >>> import pyarrow as pa, sash, datetime as dt

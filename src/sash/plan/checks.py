@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -15,12 +16,37 @@ from sash.windows import Frame
 from sash.windows.frames import Delta, Policy, Until
 
 
-def known(name: str, schema: pa.Schema) -> None:
-    """Raise KeyError, with the nearest names, if there is no such column."""
-    if name not in schema.names:
-        near = difflib.get_close_matches(name, schema.names, 1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        raise KeyError(f"no column {name!r}; there are {', '.join(schema.names)}{hint}")
+class UnknownColumn(KeyError):
+    """A column that is not there; its text is one line, without KeyError's quotes."""
+
+    def __init__(self, message: str, column: str) -> None:
+        super().__init__(message)
+        self.column = column
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.args[0], self.column)
+
+
+def check_known(name: str, names: Sequence[str], where: str, hint: str = "") -> None:
+    """Raise UnknownColumn, with all names and the nearest, if there is no such column."""
+    if name not in names:
+        hint = f"; {hint}" if hint else nearest(name, names)
+        there = f"there are {', '.join(names)}" if names else "the table has no columns"
+        raise UnknownColumn(f"{where}: no column {name!r}; {there}{hint}", name)
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the one that was probably meant, or nothing.
+
+    >>> nearest("amont", ["amount", "user"])
+    "; did you mean 'amount'?"
+    """
+    given = {str(known).lower(): known for known in names}
+    near = difflib.get_close_matches(name.lower(), given, 1)
+    return f"; did you mean {given[near[0]]!r}?" if near else ""
 
 
 def check_types(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Unpack
 
@@ -13,7 +13,7 @@ from sash.monoids.ends import First, Last
 from sash.monoids.monoid import Monoid
 from sash.monoids.sums import Count
 from sash.plan.arrow_expressions import types_of
-from sash.plan.checks import check_frame, check_time, check_types, check_unit, known
+from sash.plan.checks import check_frame, check_known, check_time, check_types, check_unit
 from sash.plan.expressions import Call, Column, Expression, as_condition, columns_of, walk
 from sash.plan.periodic import KIND, WINDOW, Periodic
 from sash.windows import Frame, as_frame, shaped
@@ -246,15 +246,22 @@ class Query:
                 found[TIME] = Call("time_number", (Column(self.time),))
         return found
 
+    def needed(self) -> Iterator[tuple[str, str]]:
+        """The input columns that are needed, each with what needs it."""
+        derived = self.derived
+        yield from (("by", name) for name in self.by)
+        yield from (("time", name) for name in (self.time, *self.ties))
+        for out, a in self.aggregations.items():
+            for name in a.reads:
+                inputs = columns_of(derived[name]) if name in derived else [name]
+                yield from ((out.partition(" #")[0], name) for name in inputs)
+        for out, result in self.results.items():
+            read = (name for name in columns_of(result) if name not in self._answered)
+            yield from ((out, name) for name in read)
+
     def columns(self) -> list[str]:
         """The input columns that are needed, each once."""
-        wanted, derived = [*self.by, self.time, *self.ties], self.derived
-        for a in self.aggregations.values():
-            for name in a.reads:
-                wanted += columns_of(derived[name]) if name in derived else [name]
-        for result in self.results.values():
-            wanted += [name for name in columns_of(result) if name not in self._answered]
-        return list(dict.fromkeys(wanted))
+        return list(dict.fromkeys(name for _, name in self.needed()))
 
     @property
     def null_times(self) -> bool:
@@ -280,8 +287,8 @@ class Query:
 
     def check(self, schema: pa.Schema) -> None:
         """Raise an error that names the column, what is wrong and what to do."""
-        for name in self.columns():
-            known(name, schema)
+        for where, name in self.needed():
+            check_known(name, schema.names, where)
         check_time(self.time, schema.field(self.time).type)
         for name in self.by:
             if name in self.window:
