@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 KINDS = (
-    "a Spark, pandas or polars DataFrame, a polars LazyFrame, a pyarrow Table, RecordBatch or "
+    "a pandas or polars DataFrame, a polars LazyFrame, a pyarrow Table, RecordBatch or "
     "RecordBatchReader, a DuckDB relation, or an object with __arrow_c_stream__"
 )
 
@@ -180,8 +180,8 @@ def package_of(data: Any) -> str:
     return type(data).__module__.partition(".")[0]
 
 
-def source_of(data: Any, caller: str = "windowed") -> Source:
-    """The data as a source; TypeError for what is no table."""
+def source_of(data: Any, takes: str) -> Source:
+    """The data as a source; TypeError, which begins with `takes`, for what is no table."""
     for base in type(data).__mro__:
         found = ARROW.get(base) or OTHERS.get((base.__module__.partition(".")[0], base.__name__))
         if found is not None:
@@ -189,4 +189,4 @@ def source_of(data: Any, caller: str = "windowed") -> Source:
     if hasattr(data, "__arrow_c_stream__"):
         return Source(data)
     shown = f"{type(data).__module__}.{type(data).__qualname__}".removeprefix("builtins.")
-    raise TypeError(f"{caller} takes {KINDS}, not {shown}")
+    raise TypeError(f"{takes} {KINDS}, not {shown}")

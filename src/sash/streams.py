@@ -92,7 +92,7 @@ class Live:
         if self._space is not None and (schema := kept_schema(self._space)) is not None:
             self._start(schema)
         elif history is not None:
-            self._start_from(source_of(history, "history").table(), cut)
+            self._start_from(source_of(history, "history takes").table(), cut)
 
     def feed(self, batch: T) -> T:
         """Take a table of any kind that `windowed` takes; give the rows now answered, alike.
@@ -101,7 +101,7 @@ class Live:
         what is given. Rows at or before the watermark as it was are late: counted, or, with
         late="side", given without answers, their column `late` true.
         """
-        source = source_of(batch, "feed")
+        source = source_of(batch, "feed takes")
         table = source.table()
         if self._live is None:
             self._start(table.schema)

@@ -53,7 +53,9 @@ class Windowed(Generic[T]):
         self._options: dict[str, Any] = dict(options)
         self._descending = descending
         self._every: Every | None = None
-        self._source = None if package_of(data) == "pyspark" else source_of(data)
+        self._source: Source | None = None
+        if package_of(data) != "pyspark":
+            self._source = source_of(data, "windowed takes a Spark DataFrame,")
 
     def every(
         self, slide: Any = None, *, offset: Any = 0, closed: Closed = "left", fill: bool = False

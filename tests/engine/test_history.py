@@ -158,7 +158,7 @@ def test_what_is_wrong_is_said() -> None:
         live(cut=3)
     with pytest.raises(TypeError, match="cut: a time of 't' is int64"):
         live(history=table, cut="yesterday")
-    with pytest.raises(TypeError, match="expected a pyarrow, pandas or polars table"):
+    with pytest.raises(TypeError, match="history takes a pandas or polars DataFrame"):
         live(history="past.parquet")
     with pytest.raises(KeyError, match="no column 'x'"):
         live(history=table.drop_columns(["x"]))

@@ -120,7 +120,7 @@ def test_features_are_named_by_column_aggregation_and_window() -> None:
 
 
 def test_what_is_not_a_table_is_refused() -> None:
-    with pytest.raises(TypeError, match=r"takes a Spark, pandas or polars DataFrame, .* not list"):
+    with pytest.raises(TypeError, match=r"takes a Spark DataFrame, a pandas or .* not list"):
         sash.windowed([1, 2], time="t").agg(n=sf.count().over(sash.rows(2)))
     with pytest.raises(TypeError, match="at least one aggregation"):
         sash.windowed(sample(2, 1), time="s").agg()
