@@ -34,6 +34,8 @@ class Settings(TypedDict, total=False):
     shards: int | None
     cache: bool
     idle: Any
+    history: Any
+    cut: Any
 
 
 class Windowed(Generic[T]):

@@ -11,6 +11,7 @@ import pytest
 
 import sash
 from sash import functions as sf
+from sash.tables import OPTIONS, Settings
 
 TIMES = [dt.datetime(2024, 1, 1), dt.datetime(2024, 1, 2)]
 FRAME = pd.DataFrame({"user": [1, 2], "ts": TIMES, "amount": [1.0, 2.0], "note": ["a", "b"]})
@@ -64,3 +65,7 @@ def test_the_time_in_a_pandas_index() -> None:
 def test_an_option_that_is_not_there() -> None:
     with pytest.raises(TypeError, match=r"tmie is not an option; .*; did you mean 'time'\?"):
         sash.windowed(FRAME, "user", tmie="ts").agg(total=TOTAL)  # type: ignore[call-arg]
+
+
+def test_types_know_all_options() -> None:
+    assert set(Settings.__annotations__) == {name for names in OPTIONS.values() for name in names}
