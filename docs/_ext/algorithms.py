@@ -13,9 +13,12 @@ from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import Directive
+from pictures import framed
 
-from sash import Monoid, swag
 from sash import monoids as m
+from sash import swag
+from sash.pictures import Picture, show
+from sash.pictures.trace import Row, traced
 from sash.plan.choose import Need, choose
 from sash.report.charts import Plot, both, label
 from sash.report.scale import Scale
@@ -55,66 +58,54 @@ def card(module: Any) -> tuple[str, dict[str, str]]:
     return " ".join(head.split()), values
 
 
-class Trace:
-    """A monoid over places that notes, step by step, which stretches were combined."""
+def combined(name: str) -> list[tuple[int, int, int]]:
+    """Of each combine its step, and the oldest and the youngest row of its result.
 
-    def __init__(self) -> None:
-        self.step = 0
-        self.noted: list[tuple[int, int, int]] = []
+    The algorithm slides over STEPS items in a window of WINDOW.
+    """
+    monoid, trace = traced(m.Count())
+    found: list[tuple[int, int, int]] = []
 
-    def monoid(self) -> Monoid:
-        return Monoid(
-            "trace", None, lambda i: (i, i), self.combine, inverse=self.inverse, dtype=object
-        )
+    def note(step: int) -> None:
+        for each in trace.taken():
+            rows = each.result.rows
+            if rows and each.older.rows and each.younger.rows:
+                found.append((step, min(rows), max(rows)))
 
-    def combine(self, a: Any, b: Any) -> Any:
-        if a is None or b is None:
-            return b if a is None else a
-        whole = (min(a[0], b[0]), max(a[1], b[1]))
-        self.noted.append((self.step, *whole))
-        return whole
-
-    def inverse(self, total: Any, old: Any) -> Any:
-        self.noted.append((self.step, old[1] + 1, total[1]))
-        return (old[1] + 1, total[1]) if total[1] > old[1] else None
-
-
-def traced(name: str) -> Trace:
-    """The algorithm slides over STEPS items in a window of WINDOW."""
-    trace = Trace()
     if name == "FlatFAT":
-        tree = swag.FlatFAT(trace.monoid(), list(range(WINDOW)))
+        tree = swag.FlatFAT(monoid, [Row(i, i) for i in range(WINDOW)])
+        note(0)
         for step in range(1, WINDOW + 1):
-            trace.step = step
-            tree.update([step - 1], [step - 1])
-        return trace
+            tree.update([step - 1], [Row(step - 1, step - 1)])
+            note(step)
+        return found
     more = {"min_arity": 2} if name == "FiBA" else {}  # small nodes, so that there is a tree
-    window: Any = getattr(swag, name)(trace.monoid(), **more)
+    window: Any = getattr(swag, name)(monoid, **more, compiled=False)
     for step in range(STEPS):
-        trace.step = step
         _slide(window, name, step)
-    return trace
+        note(step)
+    return found
 
 
 def _slide(window: Any, name: str, step: int) -> None:
     if name == "FiBA":  # out of order: of four rows the third comes first
         order = (2, 0, 3, 1)
         place = step // 4 * 4 + order[step % 4]
-        window.insert(place, place)
+        window.insert(place, Row(place, place))
         if step >= WINDOW:
             window.evict()
     else:
         if step >= WINDOW:
             window.evict()
-        window.insert(step)
+        window.insert(Row(step, step))
     window.query()
 
 
 def drawing(name: str) -> str:
     """What is combined: a bar from the oldest to the youngest row of it, a line a step."""
-    trace = traced(name)
-    steps = max(step for step, _, _ in trace.noted) + 1
-    last = max(hi for _, _, hi in trace.noted)
+    noted = combined(name)
+    steps = max(step for step, _, _ in noted) + 1
+    last = max(hi for _, _, hi in noted)
 
     def draw(width: int) -> str:
         high = 7
@@ -124,7 +115,7 @@ def drawing(name: str) -> str:
         body += [label(28, y.at(s) + 6, str(s), "tick", "end") for s in range(0, steps, 8)]
         for step in range(0, steps, 8):
             body.append(f'<path class="grid" d="M34 {y.at(step):.1f}H{width - 6}"/>')
-        for step, lo, hi in trace.noted:
+        for step, lo, hi in noted:
             longest = (hi - lo) / WINDOW
             colour = 0 if longest < 0.34 else 2 if longest < 0.75 else 1
             body.append(
@@ -139,9 +130,9 @@ def drawing(name: str) -> str:
 
 def costs(name: str) -> str:
     """How many combines each step took, as bars."""
-    trace = traced(name)
-    steps = max(step for step, _, _ in trace.noted) + 1
-    counts = [sum(s == step for s, _, _ in trace.noted) for step in range(steps)]
+    noted = combined(name)
+    steps = max(step for step, _, _ in noted) + 1
+    counts = [sum(s == step for s, _, _ in noted) for step in range(steps)]
     most = max(counts)
 
     def draw(width: int) -> str:
@@ -165,6 +156,16 @@ def costs(name: str) -> str:
 def figure(title: str, chart: str) -> nodes.raw:
     html = f'<figure class="sash"><figcaption>{escape(title)}</figcaption>{chart}</figure>'
     return nodes.raw("", html, format="html")
+
+
+def moved(name: str) -> Picture:
+    """The algorithm at work, to step through."""
+    if name == "FiBA":
+        values = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, 3, 2, 3]
+        times = [0, 2, 1, 5, 4, 8, 3, 7, 6, 11, 9, 10, 15, 12, 13, 17, 16, 14]
+        return show(swag.FiBA(m.Max(), min_arity=2), values, times=times, size=12)
+    monoid = m.Sum() if name == "SubtractOnEvict" else m.Max()
+    return show(getattr(swag, name)(monoid), [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7], size=6)
 
 
 def module_of(name: str) -> Any:
@@ -212,7 +213,9 @@ class Algorithm(Directive):
         )
         if name == "FiBA":
             what += ", rows out of order, nodes of 2 to 4"
+        moving = [] if name == "FlatFAT" else [nodes.rubric("", "See it move"), framed(moved(name))]
         return [
+            *moving,
             nodes.rubric("", "Its picture"),
             figure(what, drawing(name)),
             figure("What each step costs", costs(name)),

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from sash import swag as swag
     from sash import testing as testing
     from sash.monoids import Monoid as Monoid
+    from sash.pictures import show as show
     from sash.streams import stream as stream
     from sash.tables import features as features
     from sash.tables import windowed as windowed
@@ -35,15 +36,15 @@ _HOMES = {
     "features": "sash.tables", "functions": "", "groups_between": "sash.windows",
     "lifetime": "sash.windows", "monoids": "", "policy": "sash.windows",
     "range_between": "sash.windows", "rows": "sash.windows", "rows_between": "sash.windows",
-    "session": "sash.windows", "sliding": "sash.windows", "spark": "", "stores": "",
-    "stream": "sash.streams", "swag": "", "testing": "", "tumbling": "sash.windows",
+    "session": "sash.windows", "show": "sash.pictures", "sliding": "sash.windows", "spark": "",
+    "stores": "", "stream": "sash.streams", "swag": "", "testing": "", "tumbling": "sash.windows",
     "until": "sash.windows", "windowed": "sash.tables",
 }  # fmt: skip
 
 __all__ = [
     "Monoid", "calendar", "delta", "features", "functions", "groups_between", "lifetime",
-    "monoids", "policy", "range_between", "rows", "rows_between", "session", "sliding", "stream",
-    "swag", "tumbling", "until", "windowed",
+    "monoids", "policy", "range_between", "rows", "rows_between", "session", "show", "sliding",
+    "stream", "swag", "tumbling", "until", "windowed",
 ]  # fmt: skip
 
 

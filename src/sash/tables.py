@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any, Generic, Literal, TypedDict, TypeVar, Unpack
 
+import pyarrow as pa
+
 from sash import functions as sf
 from sash.conversions import Source, package_of, source_of
 from sash.engine.table import aggregate
@@ -16,7 +18,7 @@ from sash.plan.explain import Explanation, explain
 from sash.plan.expressions import Expression
 from sash.plan.lower import lowered
 from sash.plan.periodic import Every
-from sash.plan.plan import Options, plan_of
+from sash.plan.plan import Options, Plan, plan_of
 from sash.windows import Closed
 
 T = TypeVar("T")
@@ -131,9 +133,25 @@ class Windowed(Generic[T]):
                 return batch.explain(data, query, **self._options)
             rates = None if rows_per_second is None else (rows_per_second, keys)
             return streaming.explain(data, query, rates, **self._options)
-        planning = self._planning()
-        _check(query, self._source)
-        return explain(plan_of(query, self._source.schema(query.columns()), planning))
+        return explain(self.plan(**aggregations))
+
+    def plan(self, **aggregations: Expression) -> Plan:
+        """The plan that `agg` would run in process, as a record."""
+        query, planning, source = self.query(**aggregations), self._planning(), self._in_process()
+        _check(query, source)
+        return plan_of(query, source.schema(query.columns()), planning)
+
+    def table(self, columns: Sequence[str]) -> pa.Table:
+        """Some columns of the data, as a pyarrow Table."""
+        return self._in_process().table(columns)
+
+    def _in_process(self) -> Source:
+        if self._source is None:
+            raise TypeError(
+                "this is for tables in process, not for a Spark DataFrame: take some of its rows, "
+                "as in df.limit(40).toPandas()"
+            )
+        return self._source
 
     def _planning(self) -> Options:
         """What the user decides instead of the planner."""

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import browser
+
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 SLOW = {"from-spark"}  # starts Spark
@@ -58,3 +60,15 @@ def test_it_builds_offline(tmp_path: Path) -> None:
     picture = (tmp_path / "algorithms" / "DABALite.html").read_text()
     assert "insert 3, evict 2, query 1" in picture
     assert picture.count("<svg viewBox") == 4
+    with browser.started() as chromium:
+        for place in ("pictures.html", "algorithms/FiBA.html", "algorithms/DABALite.html"):
+            for width, scheme in ((1200, "light"), (370, "dark")):
+                page, wrong = browser.opened(chromium, tmp_path / place, width, color_scheme=scheme)
+                for frame in page.locator("iframe").all():
+                    frame.scroll_into_view_if_needed()
+                    frame.content_frame.locator("[data-go='1']").click()
+                    assert frame.content_frame.locator(".count").inner_text().startswith("2 /")
+                assert page.locator("iframe").count() >= 1
+                assert not browser.scrolls_sideways(page)
+                assert wrong == [], (place, width)
+                page.close()

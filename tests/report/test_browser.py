@@ -1,7 +1,5 @@
 """A report in a real browser: no error, no request, the numbers, on a desk, a phone, in print."""
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,20 +8,13 @@ import pytest
 
 from sash.report import Figure, Page, Section, Series, Table, Tile, bars, histogram, lines
 from sash.report.windows import reaches
+from tests.browser import opened, scrolls_sideways, started
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
-    program = os.environ.get("SASH_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
-    if program is None:
-        pytest.skip(f"no browser: none of {', '.join(names)} on the PATH, nor SASH_CHROMIUM")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield started
-        started.close()
+    with started() as browser:
+        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -66,18 +57,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return page.write(tmp_path_factory.mktemp("report") / "page.html")
 
 
-def opened(browser: Any, place: Path, width: int, **more: Any) -> tuple[Any, list[str]]:
-    page = browser.new_page(viewport={"width": width, "height": 800}, **more)
-    wrong: list[str] = []
-    page.on("console", lambda m: wrong.append(m.text) if m.type in ("error", "warning") else None)
-    page.on("pageerror", lambda e: wrong.append(str(e)))
-    page.on(
-        "request", lambda r: None if r.url.startswith(("file:", "data:")) else wrong.append(r.url)
-    )
-    page.goto(place.as_uri())
-    return page, wrong
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1200, 360])
 def test_no_error_and_the_numbers(browser: Any, place: Path, width: int, scheme: str) -> None:
@@ -92,7 +71,7 @@ def test_no_error_and_the_numbers(browser: Any, place: Path, width: int, scheme:
         "42",
     ):
         assert text in seen, text
-    assert page.evaluate("document.documentElement.scrollWidth") <= width, "it scrolls sideways"
+    assert not scrolls_sideways(page)
     small = page.evaluate(
         """[...document.querySelectorAll("svg text")].filter((t) => t.getClientRects().length)
            .map((t) => t.getBoundingClientRect().height).filter((h) => h && h < 10).length"""

@@ -201,16 +201,23 @@ def ends_of(frame: Frame, columns: dict[str, pa.Array]) -> np.ndarray:
     return np.array([bool(frame.predicate(x)) for x in column.to_pylist()], np.int8)
 
 
-def first_reached(plan: Plan, table: pa.Table) -> np.ndarray:
-    """The first row that any window of each row has, in rows sorted by key and time."""
-    rows = Rows(plan, ordered=True)
+def bounds_of(
+    plan: Plan, table: pa.Table
+) -> tuple[Rows, list[Bounds | Pieces | Run], dict[str, pa.Array]]:
+    """The rows of a table, sorted by key and time, the bounds of each frame, and the columns."""
+    rows, columns = Rows(plan, ordered=True), {}
     frames = [FrameAtWork(each.frame, rows) for each in plan.frames]
-    first = np.arange(table.num_rows)
     for batch in table.combine_chunks().to_batches():
         columns = rows.take(batch)
         for frame in frames:
             frame.take(columns)
-    found = [frame.find(0, table.num_rows) for frame in frames]
+    return rows, [frame.find(0, table.num_rows) for frame in frames], columns
+
+
+def first_reached(plan: Plan, table: pa.Table) -> np.ndarray:
+    """The first row that any window of each row has, in rows sorted by key and time."""
+    first = np.arange(table.num_rows)
+    rows, found, _ = bounds_of(plan, table)
     for state, worker in zip(plan.states, rows.workers, strict=True):
         bounds = found[state.frame]
         if isinstance(bounds, Run):  # only the window itself knows

@@ -37,6 +37,7 @@ from sash.kernel.words import (
 )
 from sash.memory.rings import Levels
 from sash.swag.mta import MTA, node, older, recent
+from sash.swag.parts import Part
 from sash.swag.window import agree
 
 FRONT, BACK, OLD = FIRST_FREE, FIRST_FREE + 1, FIRST_FREE + 2
@@ -292,6 +293,13 @@ class AMTA(MTA):
             yield "f..m is the oldest tree"
         elif at.s != len(stacked(at)):
             yield f"the stack has {len(stacked(at))} entries"
+
+    def _extent(self, level: int) -> tuple[int, int]:
+        return extent(self._at, level)
+
+    def _kept_cells(self) -> Iterator[Part]:
+        yield from super()._kept_cells()
+        yield from (Part("stack", s, self._q.stack[s]) for s in range(self._at.s))
 
     def _saved(self, k: int) -> Any:
         """Nodes are only added, as there is room for all insertions; the stack changes."""

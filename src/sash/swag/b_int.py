@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 from sash.kernel.words import FIRST_FREE, Partial, Partials, combine, get, hold, one, put
 from sash.swag.heap import Heap, log2, zeros
 from sash.swag.in_order import InOrder
+from sash.swag.parts import Part
 from sash.swag.window import agree
 
 LEAST = 4  # the default capacity
@@ -148,6 +149,12 @@ class BInt(InOrder):
             yield "the capacity is a power of two, and there are cells for it"
         if len(self) > self._at.capacity:
             yield "e <= f + capacity"
+
+    def _kept_cells(self) -> Iterator[Part]:
+        f, e, capacity = self._at
+        for level in range(log2(capacity) + 1):
+            for i in range(-(-f >> level), e >> level):
+                yield Part(f"level {level}", i, self._q.part[cell(capacity >> level, i)])
 
     def _saved(self, k: int) -> None:
         """No step resizes in the middle: then the cells in use stay as they are."""

@@ -115,6 +115,10 @@ class DABA(InOrder):
     cursors = At
     cells_an_item = 2
     steps = (start, insert, evict, query, size)
+    lists = (
+        ("f to l", "f", "l"), ("l to r", "l", "r"), ("r to a", "r", "a"), ("a to b", "a", "b"),
+        ("b to e", "b", "e"),
+    )  # fmt: skip
     rewrites = frozenset({"insert", "evict"})
 
     def check(self) -> None:

@@ -92,6 +92,10 @@ class DABALite(InOrder):
 
     cursors = At
     steps = (start, insert, evict, query, size)
+    lists = (
+        ("f to l", "f", "l"), ("l to r", "l", "r"), ("r to a", "r", "a"), ("a to b", "a", "b"),
+        ("b to e", "b", "e"),
+    )  # fmt: skip
     rewrites = frozenset({"insert", "evict"})
 
     def check(self) -> None:

@@ -48,6 +48,7 @@ from sash.monoids.monoid import Monoid
 from sash.monoids.recipe import whole
 from sash.swag.in_order import InOrder
 from sash.swag.inputs import addresses, as_array, check_out, rows
+from sash.swag.parts import Part
 from sash.swag.window import Use
 
 
@@ -295,6 +296,15 @@ class FlatFIT(InOrder):
             of = {k: self._answer_over(min(sizes[k], len(self))) for k in places}
             answers += [of[k] for k in range(len(sizes))]
         return table(as_array(answers), len(sizes))
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {"size": self.size}
+
+    def _kept_cells(self) -> Iterator[Part]:
+        """The partials of the jump table; each is its item and those up to where it points."""
+        for i in range(self._at.f, self._at.e):
+            yield Part("jumps", i, self._q.part[i & (self._memory.cap - 1)])
 
     def _make_room_to_slide(self, n: int, most: int) -> None:
         self._memory.reserve_ring(self._at, max(most, len(self)))

@@ -17,8 +17,9 @@ from sash.memory.queue import Columns, Queue
 from sash.monoids.monoid import Monoid
 from sash.swag import snapshot
 from sash.swag.inputs import WORTH_COMPILING, check_null, columns_of, has_nulls, is_numeric
+from sash.swag.parts import Part, cursors_of
 from sash.swag.raising import may_raise
-from sash.swag.window import Window
+from sash.swag.window import Use, Window
 
 
 class InOrderState(Window):
@@ -32,6 +33,8 @@ class InOrderState(Window):
     rewrites: ClassVar[frozenset[str]] = frozenset({"evict"})
     """The steps that change cells which are in use, so that an error in one breaks the window."""
     following: ClassVar[Callable[..., Any]] = drivers.follow
+    lists: ClassVar[tuple[tuple[str, str, str], ...]] = ()
+    """For `parts`, where cells are a queue: a list's name, its first cursor, the one after it."""
 
     def _adopt(self, monoid: Monoid, inputs: Any) -> None:
         self._monoid, self._inputs = monoid, inputs
@@ -183,6 +186,21 @@ class InOrderState(Window):
             raise RuntimeError(reason)
 
         self._insert = self._evict = self._query = self._size = refuse
+
+    # What is kept, for a person
+
+    def parts(self) -> list[Part]:
+        with Use(self):
+            return [*self._kept_cells(), *cursors_of(self._at)]
+
+    def _kept_cells(self) -> Iterator[Part]:
+        """The cells that are in use; of several cells of an item, the first has the item."""
+        an_item, part = self.cells_an_item, self._q.part
+        for name, first, stop in self.lists:
+            for i in range(getattr(self._at, first), getattr(self._at, stop)):
+                if an_item > 1:
+                    yield Part("items", i, part[i * an_item])
+                yield Part(name, i, part[(i + 1) * an_item - 1])
 
     # Snapshots and checks
 

@@ -222,6 +222,9 @@ class LogMTA(MTA):
                     whole = self._monoid.combine(whole, child)
                 self._require(agree(at_node(q, level, j), whole), f"node {j} of level {level}")
 
+    def _extent(self, level: int) -> tuple[int, int]:
+        return extent(self._at, level)
+
     def _saved(self, k: int) -> Any:
         """The youngest node of each level; a policy's evictions change the oldest ones too."""
         at, part = self._at, self._memory.columns["part"]

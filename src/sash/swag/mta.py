@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -47,6 +47,7 @@ from sash.monoids.monoid import Monoid
 from sash.monoids.recipe import whole
 from sash.stores import Store
 from sash.swag.inputs import WORTH_COMPILING, addresses, check_out, is_numeric, items
+from sash.swag.parts import Part
 from sash.swag.raising import function_may_raise
 from sash.swag.snapshot import SnapshotError
 from sash.swag.stored import paged
@@ -387,6 +388,22 @@ class MTA(StoredWindow):
                 self._stored.piece = max(1, length // 8)
                 continue
             start = where.stop
+
+    # What is kept, for a person
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {"policy": self.policy}
+
+    def _extent(self, level: int) -> tuple[int, int]:
+        """The nodes of a level that are in use: from, and up to."""
+        raise NotImplementedError
+
+    def _kept_cells(self) -> Iterator[Part]:
+        at_node = self._plain(node)
+        for level in range(self._at.h + 1):
+            for j in range(*self._extent(level)):
+                yield Part(f"level {level}", j, at_node(self._q, level, j))
 
     # Snapshots
 

@@ -35,8 +35,9 @@ from sash.kernel.words import (
     put,
 )
 from sash.swag.flat_fat import PLACES, aggregate, prefix, suffix, update, update_one, update_two
-from sash.swag.heap import Heap
+from sash.swag.heap import Heap, log2
 from sash.swag.in_order import InOrder
+from sash.swag.parts import Part
 from sash.swag.window import Use, agree
 
 LEAST = 4  # the default capacity
@@ -284,6 +285,18 @@ class Reactive(InOrder):
             yield "there is no hole at the front"
         if self._memory.columns["seen"].tolist() != [f, e]:
             yield "FlatFAT has seen f..e"
+
+    def _kept_cells(self) -> Iterator[Part]:
+        """The nodes of the FlatFAT: the items, and inner nodes as of the last trigger.
+
+        Where FlatFAT has seen nothing of the window, its inner nodes mean nothing yet.
+        """
+        f, e, capacity, _ = self._at
+        held = {leaf(capacity, i) for i in range(f, e) if not self._holes(i, i + 1)}
+        seen = self._memory.columns["seen"][1] > f
+        for v in sorted(range(1, 2 * capacity), key=log2, reverse=True):
+            if v in held or (v < capacity and seen):
+                yield Part(f"level {log2(capacity) - log2(v)}", v, self._q.part[v])
 
     def _trigger(self) -> None:
         """Trigger, compiled where much has changed and other batches run compiled too."""

@@ -62,6 +62,7 @@ class Recalc(InOrder):
     cursors = At
     steps = (start, insert, evict, query, size)
     rewrites = frozenset[str]()
+    lists = (("items", "f", "e"),)
 
     def check(self) -> None:
         self._check_cursors()

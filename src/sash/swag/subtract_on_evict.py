@@ -125,6 +125,7 @@ class SubtractOnEvict(InOrder):
     cursors = At
     steps = (start, insert, evict, query, size)
     rewrites = frozenset[str]()
+    lists = (("items", "f", "e"),)
     following = follow
 
     def _cells_ahead(self, lo: int, hi: int) -> int:

@@ -96,6 +96,7 @@ class TwoStacks(InOrder):
     cursors = At
     cells_an_item = 2
     steps = (start, insert, evict, query, size)
+    lists = (("front", "f", "b"), ("back", "b", "e"))
 
     def check(self) -> None:
         self._check_cursors()

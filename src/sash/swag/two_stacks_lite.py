@@ -201,6 +201,7 @@ class TwoStacksLite(InOrder):
 
     cursors = At
     steps = (start, insert, evict, query, size)
+    lists = (("front", "f", "b"), ("items", "b", "e"))
     following = follow
 
     def _cells_ahead(self, lo: int, hi: int) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 
 from sash.monoids.monoid import Monoid, as_monoid
 from sash.swag import snapshot
+from sash.swag.parts import Part
 
 
 class Window(ABC):
@@ -67,6 +68,15 @@ class Window(ABC):
     @abstractmethod
     def check(self) -> None:
         """Raise AssertionError, with the state, if an invariant is broken."""
+
+    @abstractmethod
+    def parts(self) -> list[Part]:
+        """The partials that the window keeps now, with the names of the lists they are in."""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the window was made with besides its monoid, for another one like it."""
+        return {}
 
     @abstractmethod
     def _state(self) -> dict[str, Any]:

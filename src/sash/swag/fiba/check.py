@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -37,6 +37,7 @@ from sash.swag.fiba.tree import (
     side_of,
     weight_of,
 )
+from sash.swag.parts import Node, Part
 from sash.swag.window import agree
 
 SIDES = {0: "up", LEFT: "left", RIGHT: "right", BOTH: "inner"}
@@ -168,6 +169,23 @@ class Checker:
             yield cell
         if kids:
             yield from self.in_order(kids[-1])
+
+    def tree(self, time_of: Callable[[Any], Any]) -> Iterator[Node]:
+        """All nodes, from the root down."""
+        q, sides = self.q, {0: "", LEFT: "left", RIGHT: "right", BOTH: "both"}
+        for x, level in self.nodes(self.root, q.head[HEIGHT]):
+            entries = tuple((time_of(q.time[c]), q.val[c]) for c in self.entries(x))
+            yield Node(x, level, sides[side_of(q, x)], entries, tuple(self.children(x)))
+
+    def parts(self) -> Iterator[Part]:
+        """The aggregates that are in use: of all nodes but the left finger, which has its own."""
+        q = self.q
+        for x, _ in self.nodes(self.root, q.head[HEIGHT]):
+            if x != q.head[LEFT_LEAF] or x == self.root:
+                yield Part(f"{SIDES[side_of(q, x)]} aggregates", x, q.agg[x])
+        if q.head[FRONT]:
+            for i in range(q.head[SKIP], arity(q, q.head[LEFT_LEAF]) - 1):
+                yield Part("left finger", i, q.front[i])
 
     def unused(self) -> Iterator[int]:
         """All nodes on the free lists and below them."""

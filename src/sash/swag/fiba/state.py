@@ -18,7 +18,8 @@ from sash.swag.fiba.nodes import block_size
 from sash.swag.fiba.steps import steps_of
 from sash.swag.fiba.tree import EPOCH, HEIGHT, ROOT, USED, USED_KIDS, is_empty, oldest
 from sash.swag.inputs import check_null, columns_of, has_nulls, is_numeric
-from sash.swag.window import Window
+from sash.swag.parts import Node, Part
+from sash.swag.window import Use, Window
 
 MARKS = 2**31 - 1  # operations that can be told apart
 
@@ -67,6 +68,21 @@ class TreeState(Window):
         """Height, order, arity, flags, links, every aggregate; that no node is lost. O(n)."""
         for problem in Checker(self._q, self._monoid).problems():
             self._require(False, problem)
+
+    def parts(self) -> list[Part]:
+        with Use(self):
+            return list(Checker(self._q, self._monoid).parts())
+
+    def nodes(self) -> list[Node]:
+        """The tree's nodes with their entries, from the root down."""
+        with Use(self):
+            clock = self._clock
+            tree = Checker(self._q, self._monoid).tree(lambda key: times.time_of(clock, key))
+            return list(tree)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {"min_arity": self.min_arity}
 
     def _dump(self) -> str:
         return "\n".join(Checker(self._q, self._monoid).drawing(self._q.head[ROOT]))
