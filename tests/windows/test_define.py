@@ -69,7 +69,7 @@ def test_periodic() -> None:
         (lambda: w.until("done", "other"), "predicate must be a function"),
         (lambda: w.policy(lambda total: True), "function must take 2 arguments"),
         (lambda: w.policy("big"), "function must be a function"),
-        (lambda: w.sliding("1 h", "2 h"), "slide='2 h' is larger than size='1 h'"),
+        (lambda: w.sliding("1 h", "2 h"), "the slide, 2 hours, is longer than the size, 1 hour"),
         (lambda: w.sliding("1 h", "0 s"), "slide must be positive"),
         (lambda: w.sliding("-1 h", "1 s"), "size must be positive"),
         (lambda: w.sliding("1 h", 5), "must all be durations"),

@@ -113,6 +113,26 @@ def _unless_zero(function: Any, double: bool) -> Callable[[Typed, Typed], pc.Exp
     return build
 
 
+def _remainder(a: Typed, b: Typed) -> pc.Expression:
+    """What a division that rounds towards zero leaves; Arrow has had it since pyarrow 26."""
+    found = getattr(pc, "remainder", None)
+    if found is None:
+        for value in (a, b):
+            if not pa.types.is_integer(value.kind):
+                raise TypeError(
+                    f"% of {value.kind} needs pyarrow 26 or newer, and this is {pa.__version__}: "
+                    "use whole numbers, or upgrade pyarrow"
+                )
+        found = _whole_remainder
+    return _unless_zero(found, double=False)(a, b)
+
+
+def _whole_remainder(x: pc.Expression, y: pc.Expression) -> pc.Expression:
+    left = pc.subtract(x, pc.multiply(pc.divide(x, y), y))
+    minus_one = pc.equal(y, pc.scalar(pa.scalar(-1, pa.int32())))  # the smallest number overflows
+    return pc.if_else(minus_one, pc.subtract(x, x), left)
+
+
 def _whole_division(a: Typed, b: Typed) -> pc.Expression:
     whole = [Typed(v.arrow.cast(pa.int64()), pa.int64()) for v in (a, b)]
     return _unless_zero(pc.divide_checked, double=False)(*whole)
@@ -260,7 +280,7 @@ FUNCTIONS: dict[str, tuple[int, int, Build]] = {
     "-": (2, 2, _binary(pc.subtract_checked)),
     "*": (2, 2, _binary(pc.multiply_checked)),
     "/": (2, 2, _unless_zero(pc.divide, double=True)),
-    "%": (2, 2, _unless_zero(pc.remainder, double=False)),
+    "%": (2, 2, _remainder),
     "div": (2, 2, _whole_division),
     "pow": (2, 2, lambda a, b: pc.power(_double(a), _double(b))),
     "negative": (1, 1, lambda a: pc.negate_checked(a.arrow)),

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sash.monoids.monoid import Monoid
 from sash.plan.arrow_expressions import types_of
-from sash.plan.expressions import Expression
+from sash.plan.expressions import PLAIN_NAME, Expression
 from sash.plan.types import number_type
 from sash.windows import Frame
 from sash.windows.frames import Delta, Policy, Until
@@ -47,6 +47,15 @@ def nearest(name: str, names: Iterable[str]) -> str:
     given = {str(known).lower(): known for known in names}
     near = difflib.get_close_matches(name.lower(), given, 1)
     return f"; did you mean {given[near[0]]!r}?" if near else ""
+
+
+def instead(name: str, kind: pa.DataType) -> str:
+    """What to do about a column whose type an aggregation does not take."""
+    column = f'sf.col("{name}")' if PLAIN_NAME.fullmatch(name) else f"({name})"
+    if pa.types.is_boolean(kind):
+        count = f'sf.count_if("{name}")'
+        return f': count the rows where it is true with {count}, or cast it, {column}.cast("int")'
+    return f': cast it, {column}.cast("double")' if pa.types.is_string(kind) else ""
 
 
 def check_types(

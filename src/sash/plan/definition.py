@@ -13,8 +13,15 @@ from sash.monoids.ends import First, Last
 from sash.monoids.monoid import Monoid
 from sash.monoids.sums import Count
 from sash.plan.arrow_expressions import types_of
-from sash.plan.checks import check_frame, check_known, check_time, check_types, check_unit
-from sash.plan.expressions import Call, Column, Expression, as_condition, columns_of, walk
+from sash.plan.checks import (
+    check_frame,
+    check_known,
+    check_time,
+    check_types,
+    check_unit,
+    instead,
+)
+from sash.plan.expressions import Call, Column, Expression, as_condition, as_input, columns_of, walk
 from sash.plan.periodic import KIND, WINDOW, Periodic
 from sash.windows import Frame, as_frame, shaped
 from sash.windows.define import Shape
@@ -37,7 +44,7 @@ DERIVED = "= "
 """What the name of a column begins with that is computed from others before anything else."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Aggregation(Expression):
     """An aggregation of columns, to be given a frame with `.over(...)`.
 
@@ -74,7 +81,7 @@ class Aggregation(Expression):
 
     def __post_init__(self) -> None:
         made = dict(self.derived)
-        names = tuple(_name(column, made) for column in self.columns)
+        names = tuple(_name(column, made, self.name) for column in self.columns)
         object.__setattr__(self, "columns", names)
         object.__setattr__(self, "derived", made)
 
@@ -123,7 +130,7 @@ class Aggregation(Expression):
         made = dict(self.derived)
         if self.condition is not None:
             given = Call("and", (made.get(self.condition, Column(self.condition)), given))
-        name = _name(given, made)
+        name = _name(given, made, self.name)
         return replace(self, condition=name, derived=made)
 
     def inputs(self, name: str) -> list[str]:
@@ -169,15 +176,19 @@ class Aggregation(Expression):
         text = f"{self.name}({', '.join(shown(name) for name in self.columns)})"
         return text if self.condition is None else f"{text} where {shown(self.condition)}"
 
+    def __repr__(self) -> str:
+        if self.frame is None:
+            return f'<{self}: add .over("1 hour")>'
+        least = "" if self.least is None else f", of {self.least} values at least"
+        step = "" if self.step is None else f", every {self.step} rows"
+        return f"<{self} over {self.frame}{least}{step}>"
 
-def _name(column: Any, derived: dict[str, Expression]) -> str:
+
+def _name(column: Any, derived: dict[str, Expression], where: str) -> str:
     """The name of a column that is given by name or as an expression, which is noted."""
+    column = as_input(column, where)
     if isinstance(column, str):
         return column
-    if isinstance(column, Column):
-        return column.name
-    if not isinstance(column, Expression):
-        raise TypeError(f"an aggregation takes a column's name or an expression, not {column!r}")
     if any(isinstance(part, Aggregation) for part in walk(column)):
         raise TypeError(
             f"{column} is known only after rows are aggregated: an aggregation of it takes a "
@@ -197,6 +208,11 @@ def shown(name: str) -> str:
     return name.removeprefix(DERIVED)
 
 
+def _inside(e: Expression) -> str:
+    """A representation without its brackets."""
+    return repr(e)[1:-1]
+
+
 def _as_map(a: Aggregation) -> ResultType:
     def result(kinds: list[pa.DataType]) -> pa.DataType:
         value = a.result(kinds[:-1])
@@ -214,7 +230,7 @@ def frame_of(frame: Any, closed: Any = None) -> Any:
     return as_frame(frame) if closed is None else as_frame(frame, closed=closed)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Query:
     """All of a call: keys, time, order, and the aggregations by the name of their column.
 
@@ -230,6 +246,16 @@ class Query:
     results: dict[str, Expression] = field(default_factory=dict)
     ties: tuple[str, ...] = ()  # columns that order rows of equal time
     names: tuple[str, ...] | None = None
+
+    def __repr__(self) -> str:
+        asked = ", ".join(f"{out}: {_inside(self.asked(out))}" for out in self.outputs)
+        keys = f"by {', '.join(self.by)}, " if self.by else ""
+        every = "" if self.every is None else f", {self.every}"
+        return f"<{asked}; {keys}in order of {self.time}{every}>"
+
+    def asked(self, out: str) -> Expression:
+        """What an output is: an aggregation or an expression over some."""
+        return self.results[out] if out in self.results else self.aggregations[out]
 
     @property
     def outputs(self) -> tuple[str, ...]:
@@ -309,7 +335,10 @@ class Query:
         for name in a.columns[:1]:
             kind = schema.field(name).type
             if not a.accepts(kind):
-                raise TypeError(f"{out}: {a.name} takes {a.takes}, but {shown(name)} is {kind}")
+                raise TypeError(
+                    f"{out}: {a.name} takes {a.takes}, but {shown(name)} is {kind}"
+                    f"{instead(shown(name), kind)}"
+                )
         if a.condition is not None:
             kind = schema.field(a.condition).type
             if not pa.types.is_boolean(kind):

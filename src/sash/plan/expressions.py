@@ -132,10 +132,13 @@ class Expression:
             "not, with parentheses around comparisons"
         )
 
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
     __hash__ = object.__hash__
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Column(Expression):
     """The value of a column."""
 
@@ -145,7 +148,7 @@ class Column(Expression):
         return self.name if PLAIN_NAME.fullmatch(self.name) else f"`{self.name}`"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Literal(Expression):
     """A value that is the same for all rows."""
 
@@ -166,7 +169,7 @@ class Literal(Expression):
         return repr(value)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Call(Expression):
     """A function of other expressions, by the name that SQL has for it."""
 
@@ -234,7 +237,7 @@ def as_expression(thing: Any) -> Expression:
         thing = thing.item()
     known = (bool, int, float, str, bytes, Decimal, dt.date, dt.datetime, dt.timedelta)
     if thing is not None and not isinstance(thing, known):
-        raise TypeError(f"{thing!r} is no value that a column can have: give a number, a string, …")
+        raise TypeError(f"expected a number, a string, … or an expression, not {foreign(thing)}")
     return Literal(thing)
 
 
@@ -247,13 +250,39 @@ def as_condition(thing: Any) -> Expression:
     return as_expression(thing)
 
 
-def as_input(thing: Any) -> Any:
+def as_input(thing: Any, where: str = "an aggregation") -> Any:
     """What an aggregation takes: the name of a column, or an expression."""
     if isinstance(thing, Column):
         return thing.name
     if isinstance(thing, str | Expression):
         return thing
-    raise TypeError(f"an aggregation takes a column's name or an expression, not {thing!r}")
+    raise TypeError(f"{where} takes a column's name or an expression, not {foreign(thing)}")
+
+
+def foreign(thing: Any) -> str:
+    """A thing of another library in words, and what to write instead of it where it is a column.
+
+    >>> foreign(3)
+    '3'
+    """
+    package, kind = type(thing).__module__.partition(".")[0], type(thing).__name__
+    if package not in ("pandas", "polars", "pyarrow", "pyspark", "duckdb", "numpy"):
+        text = " ".join(repr(thing).split())
+        return text if len(text) <= 80 else f"{text[:78]} …"
+    column = _column_name(thing)
+    write = f": write {column!r}" if column else ": give the column's name"
+    return f'a {package} {kind}{write}, or sf.col("…") to compute with it'
+
+
+def _column_name(thing: Any) -> str | None:
+    """The name of the one column that a Series, or an expression of another library, is."""
+    if hasattr(thing, "meta"):  # polars
+        roots = thing.meta.root_names()
+        return roots[0] if len(roots) == 1 and str(thing) == f'col("{roots[0]}")' else None
+    if isinstance(name := getattr(thing, "name", None), str):
+        return name
+    plain = re.fullmatch(r"Column<'(\w+)'>", str(thing)) if hasattr(thing, "alias") else None
+    return plain[1] if plain else None
 
 
 def walk(e: Expression) -> Iterator[Expression]:

@@ -111,7 +111,7 @@ class Output:
     type: pa.DataType | None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Plan:
     """How a definition runs over rows of `schema`, which has the derived columns too.
 
@@ -126,6 +126,12 @@ class Plan:
     outputs: tuple[Output, ...]
     options: Options = BY_DEFAULT
     slices: tuple[Slices, ...] = ()
+
+    def __repr__(self) -> str:
+        counts = ((len(self.outputs), "output"), (len(self.states), "state"),
+                  (len(self.frames), "frame"))  # fmt: skip
+        counted = ", ".join(f"{n} {name}{'s' * (n != 1)}" for n, name in counts)
+        return f"<plan: {counted}; {self.query!r}>"
 
     @cached_property
     def columns(self) -> list[str]:

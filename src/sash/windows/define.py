@@ -45,7 +45,7 @@ def rows(n: int) -> Rows:
     """The last `n` rows, the current one included.
 
     >>> rows(50)
-    Rows(preceding=49, following=0)
+    <Rows: the last 50 rows>
     """
     if _whole(n, "n") < 1:
         raise ValueError(f"n must be at least 1, not {n}")
@@ -179,10 +179,15 @@ def sliding(size: Any, slide: Any, offset: Any = 0, closed: Closed = "left") -> 
         )
     if length(step) > length(whole):
         raise ValueError(
-            f"slide={slide!r} is larger than size={size!r}: rows between windows would be lost"
+            f"the slide, {step}, is longer than the size, {whole}: rows between windows would be "
+            f"lost; give {_over(step)} or more, or a shorter slide"
         )
     assert start is not None
     return Sliding(whole, step, start, _closed(closed))
+
+
+def _over(size: Any) -> str:
+    return f'.over("{size}")' if isinstance(size, Duration) else f"a size of {size}"
 
 
 def calendar(size: str, tz: str | None = None) -> Calendar:

@@ -92,6 +92,9 @@ class Duration:
     def __bool__(self) -> bool:
         return self.ns != 0
 
+    def __repr__(self) -> str:
+        return f"Duration({str(self)!r})"
+
     def __str__(self) -> str:
         left, parts = abs(self.ns), []
         for unit, size in sorted(UNITS.items(), key=lambda pair: -pair[1]):

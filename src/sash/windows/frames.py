@@ -28,7 +28,7 @@ WITHOUT: dict[Exclude, str] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Frame:
     """What all frames can say of themselves.
 
@@ -38,9 +38,12 @@ class Frame:
     """
 
     by: ClassVar[By]
-    exclude: Exclude | None = field(default=None, kw_only=True, repr=False)
-    most: int | None = field(default=None, kw_only=True, repr=False)
-    peers: bool = field(default=True, kw_only=True, repr=False)
+    exclude: Exclude | None = field(default=None, kw_only=True)
+    most: int | None = field(default=None, kw_only=True)
+    peers: bool = field(default=True, kw_only=True)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self}>"
 
     def __str__(self) -> str:
         text = self._text()
@@ -73,7 +76,7 @@ class Frame:
         return ()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rows(Frame):
     """From `preceding` rows before the current one to `following` rows after it.
 
@@ -95,7 +98,7 @@ class Rows(Frame):
         return f"rows from {_place(self.preceding, -1)} to {_place(self.following, 1)}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Range(Frame):
     """Rows whose time is from t - `preceding` to t + `following`, t the row's own.
 
@@ -138,7 +141,7 @@ class Range(Frame):
         return f"times from {_place(self.preceding, -1)} to {_place(self.following, 1)}{ends}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Groups(Frame):
     """From `preceding` groups of peers before the current row's to `following` after it.
 
@@ -163,7 +166,7 @@ class Groups(Frame):
         return f"groups from {_place(self.preceding, -1)} to {_place(self.following, 1)}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Session(Frame):
     """From the start of the current row's session up to the row and its peers.
 
@@ -183,7 +186,7 @@ class Session(Frame):
         return f"the session so far, gap {self.gap}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Delta(Frame):
     """Up to the current row, without the oldest rows whose `column` is more than d away.
 
@@ -206,7 +209,7 @@ class Delta(Frame):
         return f"{self.column} within {self.d} of the newest"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Until(Frame):
     """Up to the current row, from just after the last earlier row that ended a window.
 
@@ -229,7 +232,7 @@ class Until(Frame):
         return f"anew after each row where {what}" + (f" of {self.column}" if self.column else "")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Policy(Frame):
     """Up to the current row, without the oldest rows that `function` says to evict.
 
@@ -260,7 +263,7 @@ LONGEST = {"day": 1, "week": 7, "month": 31, "quarter": 92, "year": 366}
 """Days that a period has at most, clocks aside."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Calendar(Frame):
     """The calendar period that the current row is in, so far: up to the row and its peers.
 
@@ -302,7 +305,7 @@ class Calendar(Frame):
         return f"the {self.size} so far" + (f", in {self.tz}" if self.tz else "")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Sliding(Frame):
     """Windows of `size`, one every `slide`, the edges at offset + k * slide.
 
@@ -316,7 +319,7 @@ class Sliding(Frame):
     slide: Bound
     offset: Bound
     closed: Closed = "left"
-    fill: bool = field(default=False, kw_only=True, repr=False)  # windows without rows come out
+    fill: bool = field(default=False, kw_only=True)  # windows without rows come out
     by = "time"
 
     @property
@@ -329,7 +332,7 @@ class Sliding(Frame):
         return text + (f", closed {self.closed}" if self.closed != "left" else "")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Tumbling(Sliding):
     """Windows of `size`, one after the other: Sliding with slide = size."""
 
@@ -337,7 +340,7 @@ class Tumbling(Sliding):
         return super()._text().replace(f"{self.size} every", "each", 1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SlidingCalendar(Sliding):
     """Windows of `size` periods of a calendar, one for each period."""
 
@@ -353,7 +356,7 @@ class SlidingCalendar(Sliding):
         return f"each {whole}{zone}" if self.size == 1 else f"{whole}, every one of them{zone}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SlidingRows(Frame):
     """Windows of the last `size` rows of a key, one every `slide` rows: for `every` alone.
 
@@ -369,7 +372,7 @@ class SlidingRows(Frame):
         return f"{self.size} rows every {self.slide} rows"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Lifetime(Frame):
     """All rows up to the current one and its peers; nothing is ever evicted."""
 
