@@ -1,6 +1,7 @@
 """Columns that are not there: what is missing, who asks for it, all columns, the nearest one."""
 
 import datetime as dt
+from collections.abc import Callable
 from typing import Any
 
 import duckdb
@@ -28,11 +29,15 @@ def error(data: Any, by: str = "user", time: str = "ts", **asked: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    "data",
-    [FRAME, TABLE, pl.from_arrow(TABLE), pl.from_arrow(TABLE).lazy(), duckdb.from_arrow(TABLE)],
+    "make",
+    [
+        lambda: FRAME, lambda: TABLE, lambda: pl.from_arrow(TABLE),
+        lambda: pl.from_arrow(TABLE).lazy(), lambda: duckdb.from_arrow(TABLE),
+    ],
     ids=["pandas", "pyarrow", "polars", "LazyFrame", "DuckDB"],
-)
-def test_all_columns_are_listed_and_the_nearest_is_suggested(data: Any) -> None:
+)  # fmt: skip
+def test_all_columns_are_listed_and_the_nearest_is_suggested(make: Callable[[], Any]) -> None:
+    data = make()
     there = "there are user, ts, amount, note"
     wrong = sf.sum("amont").over("1 hour")
     assert error(data, x=wrong) == f"x: no column 'amont'; {there}; did you mean 'amount'?"
