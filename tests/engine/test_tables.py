@@ -14,7 +14,9 @@ import pytest
 
 import sash
 from sash import functions as sf
+from sash.engine import parts
 from sash.engine import table as tables
+from sash.engine.team import Team
 from tests.engine.oracle import alike, expected
 from tests.engine.test_row_windows import sample
 
@@ -75,19 +77,19 @@ def test_pandas_and_polars_give_what_pyarrow_gives() -> None:
 @pytest.mark.parametrize("keys", [1, 2, 40])
 @pytest.mark.parametrize("threads", [2, 3, 7])
 def test_parts_give_what_the_whole_gives(keys: int, threads: int, monkeypatch: Any) -> None:
-    monkeypatch.setattr(tables, "WORTH_A_THREAD", 1)
+    monkeypatch.setattr(parts, "WORTH_A_THREAD", 1)
     table = sample(400, keys, keys)
     query = sash.windowed(table, "k", time="s").query(**ASKED)
     whole = tables.aggregate(query, table, threads=1)
-    parts = tables.split(query, table.select(query.columns()), threads)
-    assert len(parts) == threads
+    with Team(threads) as team:
+        assert len(parts.split(query, parts.Sorted(table, None), team)) == threads
     found = tables.aggregate(query, table, threads=threads)
     for name in ASKED:
         assert found.column(name).to_pylist() == whole.column(name).to_pylist(), name
 
 
 def test_frames_without_end_are_cut_at_keys_only(monkeypatch: Any) -> None:
-    monkeypatch.setattr(tables, "WORTH_A_THREAD", 1)
+    monkeypatch.setattr(parts, "WORTH_A_THREAD", 1)
     table = sample(400, 5, keys=6)
     asked = {"all": sf.sum("x").over(sash.lifetime()), "burst": sf.count().over(sash.session(4))}
     query = sash.windowed(table, "k", time="s").query(**asked)

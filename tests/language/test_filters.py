@@ -7,7 +7,7 @@ import pytest
 
 import sash
 from sash import functions as sf
-from sash.engine import row_windows, table
+from sash.engine import parts, row_windows, table
 from sash.testing.counting import counting
 from tests.language import duck
 
@@ -88,7 +88,7 @@ def test_a_filter_costs_no_combines() -> None:
 def test_bounds_are_found_once_for_all_conditions_and_parts_agree(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(table, "WORTH_A_THREAD", 1)
+    monkeypatch.setattr(parts, "WORTH_A_THREAD", 1)
     rows = duck.sample(500, 9)
     asked = {
         "a": sf.sum("i").where("b").over(sash.range_between(-5, 0)),

@@ -12,6 +12,7 @@ import pytest
 import sash
 from sash import functions as sf
 from sash.engine import row_windows
+from sash.engine import parts
 from sash.engine import table as table_engine
 from sash.testing.counting import counting
 from sash.windows.frames import Groups, Range, Rows
@@ -240,7 +241,7 @@ def test_shapes_that_have_no_meaning_are_refused() -> None:
 
 
 def test_parts_of_a_table_agree_with_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_engine, "WORTH_A_THREAD", 1)
+    monkeypatch.setattr(parts, "WORTH_A_THREAD", 1)
     rows = duck.sample(400, 8)
     asked = {
         "a": sf.sum("i").over(sash.range_between(-5, 2), exclude="group"),

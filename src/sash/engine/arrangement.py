@@ -72,6 +72,12 @@ class Arrangement:
         return np.repeat(np.arange(len(counts), dtype=place_type(len(counts))), counts)
 
     @property
+    def starts(self) -> np.ndarray:
+        """The first row of each code that has rows, in order."""
+        counts = np.diff(self._begins, append=len(self._places))
+        return np.ascontiguousarray(self._begins[counts > 0])
+
+    @property
     def order(self) -> np.ndarray:
         """The rows, in order."""
         return self._turned() if self._by_rank else self._places

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from sash.engine.bounds import Bounds
 from sash.engine.columns import EXACT, with_empty
-from sash.engine.fixed import room
+from sash.engine.fixed import Room, room
 from sash.engine.inputs import Inputs, ObjectInputs, SharedInputs
 from sash.engine.pieces import Pieces
 from sash.kernel.answers import Answers
@@ -67,6 +67,10 @@ class Combiner:
         for spare in self._spares:
             spare.expect(len(columns[0]))
 
+    def write_to(self, member: int, there: Room, n: int) -> None:
+        """Write the n answers of one of the aggregations there."""
+        self._spares[member] = Spare(there, n)
+
     def known(self, bounds: Any) -> Any:
         """The windows among the rows that are known."""
         return self._inputs.known(bounds)
@@ -105,8 +109,9 @@ class Combiner:
 class Spare:
     """Arrays for answers, out of one that is made for all of a batch: that is cheaper."""
 
-    def __init__(self) -> None:
-        self._array, self._expected = np.empty(0), 0
+    def __init__(self, first: Room = room, expected: int = 0) -> None:
+        """`first`: what gives the first array, of numbers; later ones are made where they fit."""
+        self._array, self._first, self._expected = np.empty(0), first, expected
 
     def expect(self, n: int) -> None:
         """So many answers come next."""
@@ -116,7 +121,8 @@ class Spare:
         """An array for n answers."""
         if len(self._array) < n or self._array.dtype != dtype.base:
             shape = (max(n, self._expected), *dtype.shape)
-            self._array = room(math.prod(shape), dtype.base).reshape(shape)
+            make, self._first = room if dtype.kind == "V" else self._first, room
+            self._array = make(math.prod(shape), dtype.base).reshape(shape)
         part, self._array = self._array[:n], self._array[n:]
         self._expected = max(0, self._expected - n)
         return part

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from threading import Lock
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+
+Room = Callable[[int, Any], np.ndarray]
+"""What gives an array of so many numbers of a dtype, to be written."""
 
 
 def room(n: int, dtype: np.dtype | type) -> np.ndarray:
@@ -55,25 +59,38 @@ class Filling:
         self._cells = self._known = np.empty(0, np.uint8)
         self._pieces: dict[int, pa.Array] = {}  # of a type without cells
 
+    def room_from(self, row: int) -> Room:
+        """Where numbers from `row` on may be written before they are put: then they are there."""
+
+        def there(n: int, dtype: Any) -> np.ndarray:
+            return self._of_width(np.dtype(dtype).itemsize)[row : row + n].view(dtype)
+
+        return there
+
+    def _of_width(self, width: int) -> np.ndarray:
+        """The cells, of so many bytes each."""
+        with self._lock:
+            if not len(self._cells) or self._cells.itemsize != width:
+                self._cells = room(self._n, np.dtype(f"u{width}"))
+            return self._cells
+
     def put(self, row: int, piece: pa.Array) -> None:
         """The values from `row` on."""
         if not is_fixed(piece.type):
             self._pieces[row] = piece
             return
-        rows = slice(row, row + len(piece))
-        with self._lock:
-            if self._kind is None:
-                self._kind = piece.type
-                self._cells = room(self._n, cells_of(piece).dtype)
-            if piece.null_count and not len(self._known):
-                self._known = np.ones(self._n, np.uint8)
-        self._cells[rows] = cells_of(piece)
+        self._kind, rows, values = piece.type, slice(row, row + len(piece)), cells_of(piece)
+        cells = self._of_width(values.itemsize)[rows]
+        if cells.ctypes.data != values.ctypes.data:
+            cells[:] = values
         if piece.null_count:
+            with self._lock:
+                if not len(self._known):
+                    self._known = np.ones(self._n, np.uint8)
             self._known[rows] = known_of(piece)
 
-    def column(self) -> pa.Array:
+    def column(self) -> pa.Array | pa.ChunkedArray:
         """All that has been put."""
         if self._kind is None:
-            pieces = [self._pieces[row] for row in sorted(self._pieces)]
-            return pa.concat_arrays(pieces)
+            return pa.chunked_array([self._pieces[row] for row in sorted(self._pieces)])
         return column_of(self._kind, self._cells, self._known if len(self._known) else None)

@@ -8,7 +8,7 @@ yet, however many rows have passed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from sash.engine.bounds import Bounds
 from sash.engine.calendars import periods
 from sash.engine.columns import numbers
 from sash.engine.expressions import outputs
+from sash.engine.fixed import Room
 from sash.engine.frames import Finder, ready_rows
 from sash.engine.periodic_windows import PeriodicWindows
 from sash.engine.pieces import Pieces, pieces
@@ -36,12 +37,26 @@ BLOCK = 1 << 17
 class RowWindows:
     """A plan at work over batches: an answer per row."""
 
-    def __init__(self, plan: Plan, ordered: bool = False) -> None:
+    def __init__(self, plan: Plan, ordered: bool = False, starts: np.ndarray | None = None) -> None:
         self.plan = plan
-        self._rows = Rows(plan, ordered)
+        self._rows = Rows(plan, ordered, starts)
         self._done = 0  # rows that went
         self._pending: list[pa.RecordBatch] = []
         self._frames = [FrameAtWork(each.frame, self._rows) for each in plan.frames]
+
+    def part(
+        self, batch: pa.RecordBatch, begin: int, end: int, outputs: Mapping[str, Room]
+    ) -> Iterator[pa.RecordBatch]:
+        """The answers of rows `begin` to `end` - 1 of the only batch; its other rows are in
+        windows of those. `outputs`: where columns of answers may be written.
+        """
+        columns = self._rows.take(batch)
+        self._rows.write_to(outputs, end - begin)
+        for frame in self._frames:
+            frame.take(columns)
+        self._done, self._pending = begin, [batch.slice(begin, end - begin)]
+        while self._done < end:
+            yield from self._give_block(min(end, self._done + BLOCK))
 
     def feed(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Take a batch; give the rows that are ready."""
@@ -82,7 +97,7 @@ class RowWindows:
         oldest = min(oldest, self._done - 1)  # a session looks one row back
         rows.time.forget(oldest)
         rows.groups.forget(oldest)
-        rows.keys = rows.keys_from(self._done).copy()
+        rows.keys = rows.keys_from(self._done)
         for frame in self._frames:
             frame.forget(oldest)
         rows.forget(oldest, [min(int(b.lo[-1]), self._done) for b in bounds])

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from sash.engine.columns import changes, one_array
+from sash.engine.combiners import Combiner
 from sash.engine.expressions import with_derived
 from sash.engine.filters import Passing
+from sash.engine.fixed import Room
 from sash.engine.inputs import SharedInputs
 from sash.engine.order import tick_type, ticks
 from sash.engine.policies import ByPolicy
@@ -26,9 +28,11 @@ HELD = "_held"
 class Rows:
     """The rows of a plan as they come, sorted by key and time: their times, keys and workers."""
 
-    def __init__(self, plan: Plan, ordered: bool = False) -> None:
-        """`ordered`: rows are known to be sorted by key and time."""
-        self._ordered = ordered
+    def __init__(self, plan: Plan, ordered: bool = False, starts: np.ndarray | None = None) -> None:
+        """`ordered`: rows are known to be sorted by key and time; `starts`: where the keys of
+        the first batch, which is the only one, begin.
+        """
+        self._ordered, self._known_starts = ordered, starts
         self.plan, self.query = plan, plan.query
         self.count = 0  # rows that came
         self.dtype = tick_type(plan.schema.field(plan.query.time).type)
@@ -79,6 +83,13 @@ class Rows:
             for state, worker in zip(self.plan.states, self.workers, strict=True)
         ]
         return [found[output.state][output.member] for output in self.plan.outputs]
+
+    def write_to(self, outputs: Mapping[str, Room], n: int) -> None:
+        """Write the n answers of each output there at once, where a worker can."""
+        for output in self.plan.outputs:
+            worker = self.workers[output.state]
+            if isinstance(worker, Combiner) and not self.query.results:
+                worker.write_to(output.member, outputs[output.name], n)
 
     def forget(self, row: int, frames: Sequence[int]) -> None:
         """No later window reaches rows before `row`; of each frame, before that of `frames`."""
@@ -133,6 +144,8 @@ class Rows:
 
     def _starts(self, keys: list[pa.Array], n: int) -> np.ndarray:
         """Which rows of a batch begin a key."""
+        if self._known_starts is not None:
+            return self._known_starts
         begins = np.zeros(n, np.bool_)
         begins[1:] = changes(keys) if keys else False
         last = self._last_key

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -15,20 +11,16 @@ import pyarrow.compute as pc
 
 from sash.engine import row_windows
 from sash.engine.arrangement import Arrangement, Codes, arranged
-from sash.engine.bounds import FURTHEST, LEAST
-from sash.engine.columns import numbers, one_array
+from sash.engine.columns import one_array
 from sash.engine.fixed import Filling, column_of, is_fixed
 from sash.engine.order import codes_of, ticks
 from sash.engine.order import key_codes as key_codes
 from sash.engine.order import sort_order as sort_order
+from sash.engine.parts import Part, Sorted, split
 from sash.engine.team import Team
 from sash.plan.definition import Query, output_schema
 from sash.plan.periodic import KIND
 from sash.plan.plan import BY_DEFAULT, Options, Plan, plan_of
-from sash.plan.reach import reach_of
-
-WORTH_A_THREAD = 1 << 18
-"""Rows from which on a further thread is worth its start."""
 
 
 def aggregate(
@@ -59,39 +51,55 @@ def _aggregate(query: Query, table: pa.Table, threads: int | None, options: Opti
         column = one_array(table.column(query.time))
         times = ticks(column, query.time, query.descending, query.null_times)
         order = arranged(codes, times, team)
-        inner, needed = by_code(query, table, codes, order)
-        plan = plan_of(inner, needed.schema, options)
+        rows = Sorted(needed_columns(query, table, order), starts_of(codes, order, team))
         if query.every is not None:
-            return with_keys(query, table, codes, by_end(inner, run_parts(plan, needed, team)))
-        if order is None:
-            answers = run_parts(plan, needed, team)
-        else:
-            answers = run_and_return(plan, needed, order, team)
-        for name in query.outputs:
-            table = table.append_column(name, answers.column(name))
+            inner, rows = by_code(query, rows, codes, order)
+            found = run_periods(plan_of(inner, rows.table.schema, options), rows, team)
+            return with_keys(query, table, codes, by_end(inner, found))
+        plan = plan_of(replace(query, by=()), rows.table.schema, options)
+        for name, answers in run_rows(plan, rows, team).items():
+            table = table.append_column(name, answers if order is None else order.back(answers))
     return table
 
 
+def needed_columns(query: Query, table: pa.Table, order: Arrangement | None) -> pa.Table:
+    """The columns that a query needs besides its keys, in order."""
+    needed = table.select(replace(query, by=()).columns())
+    if order is None:
+        return needed
+    columns = {name: one_array(needed.column(name)) for name in needed.column_names}
+    return pa.table({name: in_order(name, c, query, order) for name, c in columns.items()})
+
+
+def starts_of(codes: Codes | None, order: Arrangement | None, team: Team) -> np.ndarray | None:
+    """Where the rows of each key begin, in order; None: there is one key, or no rows."""
+    if codes is None or not len(codes.values):
+        return None
+    if order is not None:
+        return order.starts
+    before, after = codes.values[:-1], codes.values[1:]
+
+    def changes(begin: int, end: int) -> np.ndarray:
+        return begin + 1 + np.flatnonzero(before[begin:end] != after[begin:end])
+
+    return np.concatenate([np.zeros(1, np.int64), *team.over(len(after), changes)])
+
+
 def by_code(
-    query: Query, table: pa.Table, codes: Codes | None, order: Arrangement | None
-) -> tuple[Query, pa.Table]:
-    """The query with one number as its key, and the columns that it needs, in order.
+    query: Query, rows: Sorted, codes: Codes | None, order: Arrangement | None
+) -> tuple[Query, Sorted]:
+    """The query of `every` and its rows with one number as their key.
 
     So keys of any type are compared as fast as integers.
     """
-    inner = replace(query, by=())
-    needed = table.select(inner.columns())
-    if order is not None:
-        columns = {name: one_array(needed.column(name)) for name in needed.column_names}
-        columns = {name: in_order(name, column, query, order) for name, column in columns.items()}
-        needed = pa.table(columns)
     if codes is None:
-        return inner, needed
+        return query, rows
     name = "key"
-    while name in table.column_names:
+    while name in rows.table.column_names:
         name += "_"
     keys = codes.values if order is None else order.codes
-    return replace(query, by=(name,)), needed.append_column(name, pa.array(keys))
+    table = rows.table.append_column(name, pa.array(keys))
+    return replace(query, by=(name,)), Sorted(table, rows.starts)
 
 
 def in_order(name: str, column: pa.Array, query: Query, order: Arrangement) -> pa.Array:
@@ -123,127 +131,40 @@ def by_end(query: Query, answers: pa.Table) -> pa.Table:
     return answers.take(pc.sort_indices(answers, [(name, "ascending") for name in names]))
 
 
-def run_parts(plan: Plan, table: pa.Table, team: Team) -> pa.Table:
-    """A sorted table's answers, a thread for each part of it."""
-    found = team.map(lambda part: list(blocks(plan, table, part)), parts_of(plan, table, team))
-    batches = [batch for part in found for batch in part]
-    if (
-        batches and KIND in plan.query.window
-    ):  # where it is not asked, a type that is not known is null
+def run_periods(plan: Plan, rows: Sorted, team: Team) -> pa.Table:
+    """The answers of `every` over sorted rows, a thread for each part of them."""
+
+    def run(part: Part) -> list[pa.RecordBatch]:
+        table = rows.table.slice(part.first, part.last - part.first)
+        return list(row_windows.run(plan, table.combine_chunks().to_batches(), ordered=True))
+
+    batches = [batch for found in team.map(run, split(plan.query, rows, team)) for batch in found]
+    if batches and KIND in plan.query.window:  # where it is not asked, an unknown type is null
         tables = [pa.Table.from_batches([batch]) for batch in batches]
         return pa.concat_tables(tables, promote_options="permissive")
     if batches:
         return pa.Table.from_batches(batches)
-    schema = output_schema(plan.query, table.schema)
-    every = plan.query.every is not None
-    return schema.empty_table().select(schema.names if every else list(plan.query.outputs))
+    return output_schema(plan.query, rows.table.schema).empty_table()
 
 
-def run_and_return(plan: Plan, table: pa.Table, order: Arrangement, team: Team) -> pa.Table:
-    """A sorted table's answers, in the order that its rows had before."""
-    names = list(plan.query.outputs)
-    if table.num_rows == 0:
-        return run_parts(plan, table, team)
-    columns = {name: Filling(table.num_rows) for name in names}
+def run_rows(plan: Plan, rows: Sorted, team: Team) -> dict[str, pa.Array | pa.ChunkedArray]:
+    """The answers of sorted rows by name, a thread for each part of them."""
+    names, n = plan.query.outputs, rows.table.num_rows
+    if n == 0:
+        empty = output_schema(plan.query, rows.table.schema).empty_table()
+        return {name: empty.column(name) for name in names}
+    columns = {name: Filling(n) for name in names}
 
     def fill(part: Part) -> None:
-        row = part.begin
-        for batch in blocks(plan, table, part):
+        row, places = part.begin, {name: c.room_from(part.begin) for name, c in columns.items()}
+        table = rows.table.slice(part.first, part.last - part.first)
+        [batch] = table.combine_chunks().to_batches()
+        work = row_windows.RowWindows(plan, ordered=True, starts=rows.starts_in(part))
+        inside = part.begin - part.first, part.end - part.first
+        for found in work.part(batch, *inside, places):
             for name, column in columns.items():
-                column.put(row, batch.column(name))
-            row += batch.num_rows
+                column.put(row, found.column(name))
+            row += found.num_rows
 
-    team.map(fill, parts_of(plan, table, team))
-    return pa.table([order.back(columns[name].column()) for name in names], names)
-
-
-def parts_of(plan: Plan, table: pa.Table, team: Team) -> list[Part]:
-    """As many parts as there are threads that are worth their start."""
-    return split(plan.query, table, min(team.threads, 1 + table.num_rows // WORTH_A_THREAD))
-
-
-@dataclass(frozen=True)
-class Part:
-    """Rows `begin` to `end` - 1 of a table, and the rows around them that their windows reach."""
-
-    first: int
-    begin: int
-    end: int
-    last: int
-
-
-def split(query: Query, table: pa.Table, parts: int) -> list[Part]:
-    """Parts that can run by themselves."""
-    n = table.num_rows
-    whole = [Part(0, 0, n, n)]
-    if parts <= 1:
-        return whole
-    keys = np.zeros(n, np.int8) if not query.by else numbers(one_array(table.column(query.by[0])))
-    cuts = [n * k // parts for k in range(1, parts)]
-    near = around(query, table)
-    if near is None:  # only where a key begins
-        cuts = sorted({int(np.searchsorted(keys, keys[cut])) for cut in cuts} - {0})
-        return [Part(b, b, e, e) for b, e in itertools.pairwise([0, *cuts, n])]
-    found = []
-    for begin, end in itertools.pairwise([0, *cuts, n]):
-        key_first = int(np.searchsorted(keys, keys[begin], "left"))
-        key_end = int(np.searchsorted(keys, keys[end - 1], "right"))
-        found.append(Part(near.before(begin, key_first), begin, end, near.after(end, key_end)))
-    return found
-
-
-@dataclass(frozen=True)
-class Around:
-    """Finds the rows around others that windows reach."""
-
-    times: np.ndarray
-    behind: float
-    ahead: float
-    rows_behind: int
-    rows_ahead: int
-
-    def before(self, row: int, key_first: int) -> int:
-        """The first row that windows of `row` and later ones reach."""
-        edge = self._edge(row, -self.behind)
-        by_time = key_first + int(np.searchsorted(self.times[key_first:row], edge, "left"))
-        return max(key_first, min(by_time, row - self.rows_behind))
-
-    def after(self, row: int, key_end: int) -> int:
-        """The row after the last that windows of rows before `row` reach, and its peers."""
-        edge = self._edge(row - 1, self.ahead)
-        by_time = row + int(np.searchsorted(self.times[row:key_end], edge, "right"))
-        return min(key_end, max(by_time, row + self.rows_ahead))
-
-    def _edge(self, row: int, by: float) -> Any:
-        """The time of a row moved by so much, as a pass of bounds moves it, or further."""
-        time = self.times[row]
-        if self.times.dtype.kind == "f":
-            return time + self.times.dtype.type(by)
-        moved = int(time) + (math.floor(by) if by < 0 else math.ceil(by))
-        return np.int64(min(max(moved, LEAST), FURTHEST))
-
-
-def around(query: Query, table: pa.Table) -> Around | None:
-    """The rows around others in a sorted table; None where windows reach without a bound."""
-    found = reach_of(query, table.schema)
-    sizes = (found.behind, found.ahead, found.rows_behind, found.rows_ahead)
-    if query.every is not None or None in sizes:
-        return None
-    column = one_array(table.column(query.time))
-    times = ticks(column, query.time, query.descending, query.null_times)
-    return Around(times, *sizes)  # type: ignore[arg-type]
-
-
-def blocks(plan: Plan, table: pa.Table, part: Part) -> Iterator[pa.RecordBatch]:
-    """The answers of a part of a sorted table, block by block."""
-    rows = table.slice(part.first, part.last - part.first)
-    batches = row_windows.run(plan, rows.combine_chunks().to_batches(), ordered=True)
-    if plan.query.every is not None:
-        yield from batches
-        return
-    row = part.first
-    for batch in batches:
-        begin, end = max(row, part.begin), min(row + batch.num_rows, part.end)
-        if begin < end:
-            yield batch.slice(begin - row, end - begin).select(list(plan.query.outputs))
-        row += batch.num_rows
+    team.map(fill, split(plan.query, rows, team))
+    return {name: column.column() for name, column in columns.items()}
