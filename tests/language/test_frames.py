@@ -11,8 +11,7 @@ import pytest
 
 import sash
 from sash import functions as sf
-from sash.engine import row_windows
-from sash.engine import parts
+from sash.engine import parts, row_windows
 from sash.engine import table as table_engine
 from sash.testing.counting import counting
 from sash.windows.frames import Groups, Range, Rows

@@ -132,14 +132,12 @@ def after_peers(q: Any, row: int, at: At, run: Run) -> int:
 
 def edges(q: Any, row: int, at: At, run: Run) -> int:
     """Ends at the first row whose time is t + reach or later; or later than that, if PAST."""
-    past, by = run.kind & PAST, at.reach
-    exact = run.kind & INTEGERS
-    if run.last - run.row >= WORTH_PARTS and (exact or not past):
-        by_or_past = by + past if exact else by
-        if not exact or tame(q, by_or_past, run):
-            return counted(q, row, by_or_past, run)
+    past, by = run.kind & PAST != 0, at.reach
+    many = run.last - run.row >= WORTH_PARTS and not past
+    if many and (not run.kind & INTEGERS or tame(q, by, run)):
+        return counted(q, row, by, run)
     for i in range(run.row, run.last):
-        row = past_edge(q, row, run.stop, get(q.time, i), by, past != 0, run.kind)
+        row = past_edge(q, row, run.stop, get(q.time, i), by, past, run.kind)
         q.out[i - run.begin] = row
     return row
 

@@ -116,6 +116,8 @@ class EndFinder:
 
     def __init__(self, end: End, dtype: np.dtype) -> None:
         dtype = np.dtype(np.int64) if end.fill in UNTIMED else dtype
+        if dtype.kind == "i":
+            end = without_past(end)
         self._kind = end.kind | passes.INTEGERS * (dtype.kind == "i")
         reach = (dtype.type(r) for r in (end.reach, end.slide, end.offset))
         self.at = passes.At(0, *reach)
@@ -125,6 +127,13 @@ class EndFinder:
         """The ends of the windows of the rows from `begin` on, as many as `out` has room for."""
         memory = (time.address, -1, keys.ctypes.data, 0, flags, 0, out.ctypes.data, 0, 0)
         self.at = self._run(memory, self.at, begin, begin + len(out), len(keys) - 1, self._kind)
+
+
+def without_past(end: End) -> End:
+    """An end past the integers of an edge, as the end at the edge that is one later."""
+    if end.fill is not passes.edges or not end.kind & passes.PAST or end.reach >= passes.FURTHEST:
+        return end
+    return end._replace(reach=end.reach + 1, kind=end.kind & ~passes.PAST)
 
 
 class Finder:
