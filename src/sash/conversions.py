@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -11,6 +11,22 @@ KINDS = (
     "a pandas or polars DataFrame, a polars LazyFrame, a pyarrow Table, RecordBatch or "
     "RecordBatchReader, a DuckDB relation, or an object with __arrow_c_stream__"
 )
+
+
+Sources = Callable[[str], Sequence[str]]
+"""The columns of a table that a column of the answers is made of."""
+
+COMPUTABLE = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
+"""Types that Arrow computes with, in the place of those that it only stores."""
+
+
+def computable(table: pa.Table) -> pa.Table:
+    """A table whose text and bytes are of types that Arrow computes with."""
+    for place, field in enumerate(table.schema):
+        if field.type in COMPUTABLE:
+            column = table.column(place).cast(COMPUTABLE[field.type])
+            table = table.set_column(place, field.with_type(column.type), column)
+    return table
 
 
 class Source:
@@ -33,13 +49,13 @@ class Source:
         """The rows; those columns at least, where others would cost a conversion."""
         return pa.table(self.data)
 
-    def like(self, answers: pa.Table) -> Any:
+    def like(self, answers: pa.Table, sources: Sources) -> Any:
         """A table in the kind of this one."""
         return answers
 
-    def with_answers(self, found: pa.Table, answers: Sequence[str]) -> Any:
+    def with_answers(self, found: pa.Table, answers: Sequence[str], sources: Sources) -> Any:
         """This table with the columns `answers` of `found`, which has its rows in its order."""
-        return self.like(found)
+        return self.like(found, sources)
 
     def hint(self, name: str) -> str:
         """What to do about a column that is missing, where this kind of table has an answer."""
@@ -52,6 +68,11 @@ class ArrowTable(Source):
     def table(self, columns: Sequence[str] | None = None) -> pa.Table:
         return self.data
 
+    def with_answers(self, found: pa.Table, answers: Sequence[str], sources: Sources) -> pa.Table:
+        fields = [*self.data.schema, *(found.schema.field(name) for name in answers)]
+        columns = [*self.data.columns, *(found.column(name) for name in answers)]
+        return pa.table(columns, schema=pa.schema(fields, self.data.schema.metadata))
+
 
 class ArrowBatch(Source):
     """A pyarrow RecordBatch."""
@@ -59,7 +80,7 @@ class ArrowBatch(Source):
     def table(self, columns: Sequence[str] | None = None) -> pa.Table:
         return pa.Table.from_batches([self.data])
 
-    def like(self, answers: pa.Table) -> pa.RecordBatch:
+    def like(self, answers: pa.Table, sources: Sources) -> pa.RecordBatch:
         whole = answers.combine_chunks().to_batches()
         return whole[0] if whole else pa.RecordBatch.from_pylist([], schema=answers.schema)
 
@@ -77,7 +98,7 @@ class ArrowReader(Source):
             self._read = self.data.read_all()
         return self._read
 
-    def like(self, answers: pa.Table) -> pa.RecordBatchReader:
+    def like(self, answers: pa.Table, sources: Sources) -> pa.RecordBatchReader:
         return answers.to_reader()
 
 
@@ -95,7 +116,7 @@ class Polars(Source):
     def table(self, columns: Sequence[str] | None = None) -> pa.Table:
         return self.data.to_arrow()
 
-    def like(self, answers: pa.Table) -> Any:
+    def like(self, answers: pa.Table, sources: Sources) -> Any:
         import polars
 
         return polars.from_arrow(answers)
@@ -113,17 +134,21 @@ class PolarsLazy(Polars):
     def table(self, columns: Sequence[str] | None = None) -> pa.Table:
         return self.data.collect().to_arrow()
 
-    def like(self, answers: pa.Table) -> Any:
-        return super().like(answers).lazy()
+    def like(self, answers: pa.Table, sources: Sources) -> Any:
+        return super().like(answers, sources).lazy()
 
 
 class Pandas(Source):
-    """A pandas DataFrame. Only columns that are read are converted; the others stay as they are."""
+    """A pandas DataFrame. Only columns that are read are converted; the others stay as they are.
+
+    Answers are of the family of types that the columns they are made of have: NumPy's, those
+    with nulls, Arrow's, categories.
+    """
 
     name = "pandas"
 
     def names(self) -> list[str]:
-        return [str(name) for name in self.data.columns]
+        return [name for name in self.data.columns if isinstance(name, str)]
 
     def schema(self, columns: Sequence[str] | None = None) -> pa.Schema:
         return pa.Schema.from_pandas(self._part(columns), preserve_index=False).remove_metadata()
@@ -134,15 +159,26 @@ class Pandas(Source):
 
     def _part(self, columns: Sequence[str] | None) -> Any:
         if columns is None:
+            if hint := self._unnamed():
+                raise TypeError(hint)
             return self.data
         return self.data[[name for name in columns if name in self.data.columns]]
 
-    def like(self, answers: pa.Table) -> Any:
-        return answers.to_pandas()
+    def like(self, answers: pa.Table, sources: Sources) -> Any:
+        from sash.pandas_types import as_pandas
 
-    def with_answers(self, found: pa.Table, answers: Sequence[str]) -> Any:
-        columns = found.select(list(answers)).to_pandas()
-        return self.data.assign(**{name: columns[name].to_numpy() for name in answers})
+        return as_pandas(answers, self.data, sources)
+
+    def with_answers(self, found: pa.Table, answers: Sequence[str], sources: Sources) -> Any:
+        columns = self.like(found.select(list(answers)), sources)
+        return self.data.assign(**{name: columns[name].array for name in answers})
+
+    def _unnamed(self) -> str:
+        """What to do about names of columns that are no strings, if there are any."""
+        others = [name for name in self.data.columns if not isinstance(name, str)]
+        if not others:
+            return ""
+        return f"names of columns are strings, not {others[0]!r}: use df.rename(columns=str)"
 
     def hint(self, name: str) -> str:
         index = self.data.index
@@ -150,7 +186,7 @@ class Pandas(Source):
             return f"{name!r} is in the index: use df.reset_index()"
         if not name and str(index.dtype).startswith("datetime"):
             return 'the times are in the index: use df.reset_index(names="time")'
-        return ""
+        return self._unnamed() if name not in self.data.columns else ""
 
 
 class DuckDB(Source):
@@ -164,7 +200,9 @@ class DuckDB(Source):
     def schema(self, columns: Sequence[str] | None = None) -> pa.Schema:
         return pa.table(self.data.limit(0)).schema
 
-    def like(self, answers: pa.Table) -> Any:  # DuckDB finds the variable by its name
+    def like(
+        self, answers: pa.Table, sources: Sources
+    ) -> Any:  # DuckDB finds the variable by its name
         return self.data.query("sash_rows", "SELECT * FROM answers")
 
 

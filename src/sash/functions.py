@@ -218,18 +218,12 @@ def max(column: str) -> Aggregation:
 
 def bool_and(column: str) -> Aggregation:
     """Whether all are true."""
-    smallest = min(column)
-    return Aggregation(
-        "bool_and", (column,), smallest.monoid, result=kinds.like, accepts=kinds.is_boolean
-    )
+    return kinds.of_booleans("bool_and", min(column))
 
 
 def bool_or(column: str) -> Aggregation:
     """Whether any is true."""
-    largest = max(column)
-    return Aggregation(
-        "bool_or", (column,), largest.monoid, result=kinds.like, accepts=kinds.is_boolean
-    )
+    return kinds.of_booleans("bool_or", max(column))
 
 
 def _argument(name: str, measure: str, argument: str, monoid: m.Monoid) -> Aggregation:
@@ -299,8 +293,8 @@ def _share(name: str, column: str, share: float, interpolation: str) -> Aggregat
         )
     return Aggregation(
         name, (column,), how="percentile",
-        result=kinds.double if interpolation in ("linear", "midpoint") else kinds.like,
-        accepts=kinds.is_numeric, takes="a column of numbers or times",
+        result=kinds.between if interpolation in ("linear", "midpoint") else kinds.like,
+        accepts=kinds.has_shares, takes="a column of numbers or times",
         share=float(share), interpolation=interpolation,
     )  # fmt: skip
 
@@ -308,8 +302,9 @@ def _share(name: str, column: str, share: float, interpolation: str) -> Aggregat
 def percentile(column: str, share: float, interpolation: str = "linear") -> Aggregation:
     """The exact percentile; between two values by NumPy's and pandas' `interpolation`.
 
-    "linear" (default, as Spark's) and "midpoint" give a double; "lower", "higher" and
-    "nearest" give a value of the column, of its type. Costs the logarithm of the number
+    "linear" (default, as Spark's) and "midpoint" give a double, or for times a time, rounded
+    down to the column's unit; "lower", "higher" and "nearest" give a value of the column, of
+    its type. Costs the logarithm of the number
     of distinct values per row.
 
     >>> import pyarrow as pa, sash
@@ -327,7 +322,13 @@ def percentile_approx(column: str, share: float) -> Aggregation:
 
 
 def median(column: str) -> Aggregation:
-    """The exact median."""
+    """The exact median: a double; of timestamps, dates and durations one of these.
+
+    >>> import datetime as dt
+    >>> from sash.testing import running
+    >>> running(median("x"), x=[dt.datetime(2024, 1, 1), dt.datetime(2024, 1, 2)])[1]
+    datetime.datetime(2024, 1, 1, 12, 0)
+    """
     return percentile(column, 0.5)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeVar
 import pyarrow as pa
 
 from sash import stores
-from sash.conversions import source_of
+from sash.conversions import computable, source_of
 from sash.engine.answers import raw_types
 from sash.engine.order import ticks
 from sash.engine.stream.definition import LATE, Stats, StreamDefinition
@@ -19,7 +19,7 @@ from sash.plan.explain import Explanation
 from sash.plan.plan import Options, plan_of
 from sash.plan.reach import steps_of
 from sash.plan.types import unit_of
-from sash.tables import windowed
+from sash.tables import names_of, windowed
 from sash.windows.define import duration_or_number
 
 Late = Literal["count", "side"]
@@ -92,7 +92,8 @@ class Live:
         if self._space is not None and (schema := kept_schema(self._space)) is not None:
             self._start(schema)
         elif history is not None:
-            self._start_from(source_of(history, "history takes").table(), cut)
+            rows = computable(source_of(history, "history takes").table())
+            self._start_from(rows, cut)
 
     def feed(self, batch: T) -> T:
         """Take a table of any kind that `windowed` takes; give the rows now answered, alike.
@@ -102,14 +103,14 @@ class Live:
         late="side", given without answers, their column `late` true.
         """
         source = source_of(batch, "feed takes")
-        table = source.table()
+        table = computable(source.table())
         if self._live is None:
             self._start(table.schema)
         assert self._live is not None
         schema = self._live.definition.schema
         if table.schema.names != schema.names or table.schema != schema:
             table = _fitted(table, schema, self._has_history)
-        return source.like(self._given(self._live.feed(table)))
+        return source.like(self._given(self._live.feed(table)), self._query.sources)
 
     def advance(self, watermark: Any) -> pa.Table:
         """Time passes without rows: the watermark, a time or a number; what is now answered."""
@@ -243,7 +244,17 @@ def _fitted(table: pa.Table, schema: pa.Schema, strict: bool = False) -> pa.Tabl
         raise KeyError(
             f"feed: no column {missing[0]!r}; the stream began with {', '.join(schema.names)}"
         )
-    return table.select(schema.names).cast(schema)
+    columns = []
+    for field in schema:
+        column = table.column(field.name)
+        try:
+            columns.append(column.cast(field.type))
+        except pa.ArrowException as problem:
+            raise TypeError(
+                f"feed: the column {field.name!r} is {column.type}, but the stream began with "
+                f"{field.type}, which it does not fit: {problem}"
+            ) from problem
+    return pa.table(columns, schema=schema)
 
 
 def stream(
@@ -289,4 +300,5 @@ def stream(
         "delay": delay, "emit": emit, "late": late, "idle": idle, "store": store, "name": name,
         "allow_pickle": allow_pickle, "history": history, "cut": cut, **planning,
     }  # fmt: skip
-    return Stream((by,) if isinstance(by, str) else by, time, options)
+    times: Any = time if isinstance(time, str) else names_of(time, "time")
+    return Stream(names_of(by, "by"), times, options)

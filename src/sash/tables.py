@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, TypedDict, TypeVar, Unpack
 import pyarrow as pa
 
 from sash import functions as sf
-from sash.conversions import Source, package_of, source_of
+from sash.conversions import Source, computable, package_of, source_of
 from sash.engine.table import aggregate
 from sash.plan.checks import check_known, nearest
 from sash.plan.definition import Query
@@ -108,10 +108,11 @@ class Windowed(Generic[T]):
             return on_spark.aggregate(data, query, **self._options)
         planning = self._planning()
         _check(query, self._source)
-        found = aggregate(query, self._source.table(query.columns()), options=planning)
+        rows = computable(self._source.table(query.columns()))
+        found = aggregate(query, rows, options=planning)
         if query.every is not None:
-            return self._source.like(found)
-        return self._source.with_answers(found, query.outputs)
+            return self._source.like(found, query.sources)
+        return self._source.with_answers(found, query.outputs, query.sources)
 
     def explain(
         self, *, rows_per_second: float | None = None, keys: int = 1, **aggregations: Expression
@@ -139,11 +140,12 @@ class Windowed(Generic[T]):
         """The plan that `agg` would run in process, as a record."""
         query, planning, source = self.query(**aggregations), self._planning(), self._in_process()
         _check(query, source)
-        return plan_of(query, source.schema(query.columns()), planning)
+        schema = computable(source.schema(query.columns()).empty_table()).schema
+        return plan_of(query, schema, planning)
 
     def table(self, columns: Sequence[str]) -> pa.Table:
         """Some columns of the data, as a pyarrow Table."""
-        return self._in_process().table(columns)
+        return computable(self._in_process().table(columns))
 
     def _in_process(self) -> Source:
         if self._source is None:
@@ -297,8 +299,17 @@ def windowed(
     >>> sash.windowed(table, time="t").agg(hi=hi).column("hi").to_pylist()
     [5, 5, 4]
     """
-    keys = (by,) if isinstance(by, str) else by
-    return Windowed(data, keys, time, options, descending=descending)
+    times = time if isinstance(time, str) else names_of(time, "time")
+    return Windowed(data, names_of(by, "by"), times, options, descending=descending)
+
+
+def names_of(given: Any, what: str) -> tuple[str, ...]:
+    """The names of one column or of several; TypeError for what is no string."""
+    names = (given,) if isinstance(given, str | int) else tuple(given)
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"{what}: names of columns are strings, not {name!r}")
+    return names
 
 
 def features(

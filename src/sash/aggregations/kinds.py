@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -44,19 +45,25 @@ def always(kind: pa.DataType) -> Callable[[list[pa.DataType]], pa.DataType]:
 
 
 def total(kinds: list[pa.DataType]) -> pa.DataType:
-    """The type of a sum, as Spark has it."""
+    """The type of a sum, as Spark has it; Spark has no uint64 and no decimals over 38 digits."""
     kind = kinds[0]
     if pa.types.is_decimal(kind):
-        return pa.decimal128(min(38, kind.precision + 10), kind.scale)
+        return wider(kind, 10, 0)
+    if pa.types.is_uint64(kind):
+        return kind
     return pa.float64() if pa.types.is_floating(kind) else pa.int64()
 
 
 def average(kinds: list[pa.DataType]) -> pa.DataType:
     """The type of a mean, as Spark has it."""
     kind = kinds[0]
-    if pa.types.is_decimal(kind):
-        return pa.decimal128(min(38, kind.precision + 4), min(38, kind.scale + 4))
-    return pa.float64()
+    return wider(kind, 4, 4) if pa.types.is_decimal(kind) else pa.float64()
+
+
+def wider(kind: pa.DataType, digits: int, places: int) -> pa.DataType:
+    """A decimal type with more digits and places, as far as there are: 38, or 76 of decimal256."""
+    made, most = (pa.decimal256, 76) if pa.types.is_decimal256(kind) else (pa.decimal128, 38)
+    return made(min(most, kind.precision + digits), min(most, kind.scale + places))
 
 
 def double(kinds: list[pa.DataType]) -> pa.DataType:
@@ -76,9 +83,24 @@ def is_boolean(kind: pa.DataType) -> bool:
     return bool(pa.types.is_boolean(kind))
 
 
+def of_booleans(name: str, of: Aggregation) -> Aggregation:
+    """An aggregation of ordered values, of booleans alone."""
+    return replace(of, name=name, accepts=is_boolean, takes="a column of booleans")
+
+
 def is_numeric(kind: pa.DataType) -> bool:
     """Whatever is a number in a compiled loop: numbers, times, booleans."""
     return number_type(kind) is not None
+
+
+def has_shares(kind: pa.DataType) -> bool:
+    """What has percentiles: numbers, decimals too, times, booleans."""
+    return is_numeric(kind) or pa.types.is_decimal(kind)
+
+
+def between(kinds: list[pa.DataType]) -> pa.DataType:
+    """The type of what lies between two values: a time for times, else a double."""
+    return kinds[0] if pa.types.is_temporal(kinds[0]) else pa.float64()
 
 
 def as_list(kinds: list[pa.DataType]) -> pa.DataType:

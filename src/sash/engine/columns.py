@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from decimal import ROUND_HALF_UP, Context, Decimal
-from typing import Any
+import functools
+from collections.abc import Callable
+from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-EXACT = Context(prec=76)
-"""Decimals of 38 digits, and what is between them, without rounding."""
+EXACT = Context(prec=96)
+"""Decimals of up to 76 digits, and what is between them, without rounding."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def with_exact_decimals(f: Callable[P, R]) -> Callable[P, R]:
+    """A function in which decimals are added without rounding; Python's own has 28 digits."""
+
+    @functools.wraps(f)
+    def exact(*args: P.args, **named: P.kwargs) -> R:
+        with localcontext(EXACT):
+            return f(*args, **named)
+
+    return exact
+
+
+TOO_LARGE = "{} does not fit in {}: cast the column to double, or to a wider decimal, first"
 
 
 def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -44,7 +63,10 @@ def answers_as(values: Any, nulls: np.ndarray | None, kind: pa.DataType | None) 
         known = values if nulls is None else [None if n else v for v, n in zip(values, nulls)]
         if kind is not None and "decimal" in str(kind):
             known = [rounded(v, kind) for v in known]
-        return pa.array([fields(v) for v in known], kind)
+        try:
+            return pa.array([fields(v) for v in known], kind)
+        except OverflowError as problem:
+            raise OverflowError(TOO_LARGE.format("an answer", kind)) from problem
     array = array_of(values, nulls)
     if kind is None or array.type == kind:
         return array
@@ -128,6 +150,8 @@ def rounded(value: Any, kind: pa.DataType) -> Any:
         return [rounded(part, kind.value_type) for part in value]
     if not pa.types.is_decimal(kind) or not isinstance(value, Decimal):
         return value
+    if value.is_finite() and value and value.adjusted() >= kind.precision - kind.scale:
+        raise OverflowError(TOO_LARGE.format(f"{value:.6E}", f"{kind}"))
     if value.as_tuple().exponent >= -kind.scale:
         return value
     return value.quantize(Decimal(1).scaleb(-kind.scale), ROUND_HALF_UP, EXACT)
@@ -138,6 +162,8 @@ def changes(columns: list[pa.Array]) -> np.ndarray:
     n = len(columns[0]) if columns else 0
     changed = np.zeros(max(0, n - 1), np.bool_)
     for column in columns:
+        if pa.types.is_null(column.type):
+            continue
         if pa.types.is_integer(column.type) and not column.null_count:
             values = column.to_numpy()
             changed |= values[1:] != values[:-1]

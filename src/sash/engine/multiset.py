@@ -22,6 +22,7 @@ from sash.engine.tape import Tape
 from sash.kernel.compiled import compiled
 from sash.kernel.words import Address, Int64, Memory, Partial, attach
 from sash.kernel.words import numbers as column
+from sash.monoids.distinct import key
 from sash.plan.plan import Plan, State
 from sash.plan.types import number_type
 
@@ -196,14 +197,19 @@ class Distinct:
         self._run = compiled(distinct, time_target(np.dtype(np.float64), At, Columns)).run
 
     def take(self, columns: list[pa.Array]) -> None:
-        encoded = self._ranks.take(columns[0]).dictionary_encode()
-        values = [_as_key(x) for x in objects(encoded.dictionary)]
+        known = self._ranks.take(columns[0])
+        if pa.types.is_nested(known.type):  # which Arrow does not tell apart
+            values, places = [key(x) for x in objects(known)], np.arange(len(known))
+        else:
+            encoded = known.dictionary_encode()
+            values = [_as_key(x) for x in objects(encoded.dictionary)]
+            places = encoded.indices.to_numpy()
         codes = [self._known.setdefault(x, len(self._known)) for x in values]
         if len(self._known) > len(self._count):
             larger = np.zeros(2 * len(self._known), np.int64)
             larger[: len(self._count)] = self._count
             self._count = larger
-        self._codes.add(np.array(codes, np.int64)[encoded.indices.to_numpy()])
+        self._codes.add(np.array(codes, np.int64)[places])
 
     def answer(self, bounds: Bounds | Pieces) -> list[pa.Array]:
         count, lo, hi = stacked(self._ranks.of(bounds))
@@ -234,10 +240,15 @@ class Distinct:
 
 
 def _as_key(value: Any) -> Any:
-    """A value as what it is equal to; NaN is like NaN, lists are compared by content."""
-    if isinstance(value, list | dict):
-        return repr(value)
+    """A value as what it is equal to; NaN is like NaN, and true is not 1."""
     return "NaN" if value != value else (value, isinstance(value, bool))
+
+
+def _part_of(steps: np.ndarray, share: Any) -> np.ndarray:
+    """A share of a number of steps, rounded down; a half exactly."""
+    unsigned = steps.view(np.uint64)  # a difference of integers may not fit one with a sign
+    part = np.floor(unsigned * share).astype(np.uint64)
+    return np.where(share == 0.5, unsigned // 2, part).view(np.int64)
 
 
 class Percentile:
@@ -246,16 +257,18 @@ class Percentile:
     def __init__(self, plan: Plan, state: State) -> None:
         [asked] = state.asked
         kind, interpolation = plan.schema.field(state.columns[0]).type, asked.interpolation
-        dtype = number_type(kind)
-        assert dtype is not None
+        dtype = number_type(kind) or np.dtype(object)  # decimals
         self._share, self._interpolation = asked.share, interpolation
         self._mixes = interpolation in ("linear", "midpoint")
-        self._kind = pa.float64() if self._mixes else kind
+        self._times = pa.types.is_temporal(kind)
+        self._kind = pa.float64() if self._mixes and not self._times else kind
         self._ranks, self._values = Ranks(), Tape(dtype)
         self._run = compiled(order, time_target(np.dtype(np.float64), At, Columns)).run
 
     def take(self, columns: list[pa.Array]) -> None:
-        self._values.add(numbers(self._ranks.take(columns[0])))
+        known = self._ranks.take(columns[0])
+        is_decimal = self._values.values.dtype == object
+        self._values.add(np.array(objects(known), object) if is_decimal else numbers(known))
 
     def answer(self, bounds: Bounds | Pieces) -> list[pa.Array]:
         known = self._ranks.of(bounds)
@@ -276,6 +289,8 @@ class Percentile:
         if not len(values):
             return [pa.nulls(len(pairs), self._kind)]
         found = self._interpolated(values, pairs, known.sizes)
+        if found.dtype == object:
+            return [answers_as(found.tolist(), known.sizes == 0, self._kind)]
         return [answers_as(found, known.sizes == 0, self._kind)]
 
     def _interpolated(
@@ -288,6 +303,10 @@ class Percentile:
         part -= place
         if self._mixes:
             share = part if self._interpolation == "linear" else 0.5
+            if self._times:  # doubles would lose nanoseconds
+                return np.where(part > 0, lower + _part_of(upper - lower, share), lower)
+            if lower.dtype == object:
+                lower, upper = lower.astype(np.float64), upper.astype(np.float64)
             with np.errstate(invalid="ignore"):
                 mixed = lower * (1 - share) + upper * share
             return np.where((part > 0) & (lower != upper), mixed, lower).astype(np.float64)

@@ -21,6 +21,7 @@ from sash.engine.columns import numbers
 from sash.engine.expressions import outputs
 from sash.engine.fixed import Room
 from sash.engine.frames import Finder, ready_rows
+from sash.engine.null_times import without_times
 from sash.engine.periodic_windows import PeriodicWindows
 from sash.engine.pieces import Pieces, pieces
 from sash.engine.policies import ByPolicy, Run
@@ -152,7 +153,10 @@ class FrameAtWork:
             assert self._content is not None
             column = columns[self._frame.column]
             if column.null_count:
-                raise ValueError(f"delta: {self._frame.column!r} has nulls: drop those rows")
+                raise ValueError(
+                    f"delta: the column {self._frame.column!r} has {column.null_count} null(s), "
+                    "which are near to nothing: drop those rows, or fill them"
+                )
             self._content.add(numbers(column))
         if isinstance(self._frame, Calendar):
             assert self._content is not None
@@ -178,6 +182,8 @@ class FrameAtWork:
         if isinstance(self._frame, Calendar):
             peers = self._to_peers.find(self._rows.time, keys, None, begin, end, count)
             found = Bounds.of(found.lo, peers.hi)
+        if isinstance(self._frame, Range) and self._rows.null_times:
+            found = without_times(self._frame, found, self._rows, begin)
         found = self._fewer(found, begin)
         if self._frame.exclude is None:
             return found

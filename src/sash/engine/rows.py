@@ -37,6 +37,7 @@ class Rows:
         self.count = 0  # rows that came
         self.dtype = tick_type(plan.schema.field(plan.query.time).type)
         self.time = Tape(self.dtype)
+        self.null_times = False  # whether a row without a time came
         self.groups = Tape(np.int64)  # rows of one key and time have one number, if it is needed
         self._group = -1
         self._last_ties: list[pa.Array] = []
@@ -55,6 +56,7 @@ class Rows:
         columns = with_derived(self.plan, columns)
         query = self.query
         times = ticks(columns[query.time], query.time, query.descending, query.null_times)
+        self.null_times |= columns[query.time].null_count > 0
         starts = self._starts([columns[name] for name in self.query.by], batch.num_rows)
         if not self._ordered:
             self._check_order(times, starts)

@@ -151,7 +151,8 @@ def _meanings(
     scope: dict[str, Any] = {
         "np": np, "load": machine.load, "store": machine.store, "pointer": machine.pointer,
         "known": machine.known, "move_cells": machine.mover(layout.width),
-        "prefetch_cell": machine.prefetcher(layout.width), "count_below": machine.count_below,
+        "prefetch_cell": machine.prefetcher(layout.width),
+        "count_below": machine.below_counter(layout.dtype),
         "int0": np.int64(0), "yes": np.uint8(1), "Columns": target.columns,
         "identity": _cast(monoid.identity, layout),
         **{f"user_{role}": function for role, function in users.items()},

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit, types
+from numba import from_dtype, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
@@ -115,25 +115,39 @@ def prefetcher(width: int) -> Any:
     return prefetch_cell
 
 
-@intrinsic
-def count_below(typingctx: Any, address: Any, x: Any) -> Any:
-    """count_below(address, x): how many of the BELOW numbers there are less than x."""
-    kind = types.unliteral(x)
+def below_counter(dtype: Any) -> Any:
+    """count_below(address, x): how many of the BELOW numbers there are less than x.
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        from llvmlite import ir
+    `dtype`: of the numbers there; a float32 is compared with a wider x as that is.
+    """
 
-        number, count = args[1].type, ir.IntType(64)
-        several, unset = ir.VectorType(number, BELOW), ir.Undefined
-        there = builder.load(builder.inttoptr(args[0], several.as_pointer()), align=1)
-        one = builder.insert_element(several(unset), args[1], ir.IntType(32)(0))
-        same = ir.VectorType(ir.IntType(32), BELOW)([0] * BELOW)
-        each = builder.shuffle_vector(one, several(unset), same)
-        compare = builder.fcmp_ordered if isinstance(kind, types.Float) else builder.icmp_signed
-        bits = builder.bitcast(compare("<", there, each), ir.IntType(BELOW))
-        return builder.ctpop(builder.zext(bits, count))
+    @intrinsic
+    def count_below(typingctx: Any, address: Any, x: Any) -> Any:
+        kind = types.unliteral(x)
+        cell = kind if dtype is None else from_dtype(dtype)
+        if isinstance(kind, types.Float) and kind.bitwidth < cell.bitwidth:
+            kind = cell
 
-    return types.int64(types.int64, kind), generate
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            from llvmlite import ir
+
+            number, count = args[1].type, ir.IntType(64)
+            stored = ir.VectorType(context.get_value_type(cell), BELOW)
+            several, unset = ir.VectorType(number, BELOW), ir.Undefined
+            there = builder.load(builder.inttoptr(args[0], stored.as_pointer()), align=1)
+            if stored != several:
+                there = builder.fpext(there, several)
+            one = builder.insert_element(several(unset), args[1], ir.IntType(32)(0))
+            same = ir.VectorType(ir.IntType(32), BELOW)([0] * BELOW)
+            each = builder.shuffle_vector(one, several(unset), same)
+            is_float = isinstance(kind, types.Float)
+            compare = builder.fcmp_ordered if is_float else builder.icmp_signed
+            bits = builder.bitcast(compare("<", there, each), ir.IntType(BELOW))
+            return builder.ctpop(builder.zext(bits, count))
+
+        return types.int64(types.int64, kind), generate
+
+    return count_below
 
 
 @intrinsic

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
+from datetime import date, timedelta
 from itertools import accumulate
 from typing import Any
 
@@ -57,8 +58,15 @@ def between(lower: Any, upper: Any, place: int, part: float, interpolation: str)
         return upper
     if interpolation == "nearest":
         return upper if part > 0.5 or (part == 0.5 and place % 2) else lower
+    share = 0.5 if interpolation == "midpoint" else part
+    if isinstance(lower, date | timedelta):
+        return lower if part == 0 else lower + _share_of(upper - lower, share)
     low, high = float(lower), float(upper)
     if part == 0 or low == high:
         return low
-    share = 0.5 if interpolation == "midpoint" else part
     return low * (1 - share) + high * share
+
+
+def _share_of(step: Any, share: float) -> Any:
+    """A share of a timedelta; a half exactly, rounded down."""
+    return step // 2 if share == 0.5 else step * share

@@ -55,7 +55,8 @@ def instead(name: str, kind: pa.DataType) -> str:
     if pa.types.is_boolean(kind):
         count = f'sf.count_if("{name}")'
         return f': count the rows where it is true with {count}, or cast it, {column}.cast("int")'
-    return f': cast it, {column}.cast("double")' if pa.types.is_string(kind) else ""
+    castable = pa.types.is_string(kind) or pa.types.is_null(kind)
+    return f': cast it, {column}.cast("double")' if castable else ""
 
 
 def check_types(
@@ -76,6 +77,15 @@ def check_time(name: str, kind: pa.DataType) -> None:
         raise TypeError(
             f"the time column {name!r} is {kind}; it must be a timestamp, a date or a number: "
             "cast it first"
+        )
+
+
+def check_key(name: str, kind: pa.DataType) -> None:
+    """Raise TypeError if a column cannot be a key."""
+    if pa.types.is_nested(kind):
+        raise TypeError(
+            f"the key {name!r} is {kind}; a key is a number, text, bytes, a time or a boolean: "
+            "make its parts columns of their own, or one text of them"
         )
 
 

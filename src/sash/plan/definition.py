@@ -15,6 +15,7 @@ from sash.monoids.sums import Count
 from sash.plan.arrow_expressions import types_of
 from sash.plan.checks import (
     check_frame,
+    check_key,
     check_known,
     check_time,
     check_types,
@@ -306,6 +307,16 @@ class Query:
         """What results read that is no column of the input."""
         return {*self.aggregations, *self.window}
 
+    def sources(self, out: str) -> list[str]:
+        """The columns of the input that a column of the output is made of."""
+        if out in self.results:
+            read = columns_of(self.results[out])
+            return [source for name in read for source in self.sources(name)]
+        if out in self.aggregations:
+            a = self.aggregations[out]
+            return [source for name in a.columns for source in a.inputs(name)]
+        return [self.time] if out in self.window else [out]
+
     def with_derived(self, schema: pa.Schema) -> pa.Schema:
         """The schema of the input with the columns that are derived."""
         found = types_of(self.derived, schema)
@@ -317,6 +328,7 @@ class Query:
             check_known(name, schema.names, where)
         check_time(self.time, schema.field(self.time).type)
         for name in self.by:
+            check_key(name, schema.field(name).type)
             if name in self.window:
                 raise ValueError(f"the key {name!r} has the name of a column of every: rename it")
         for out in dict.fromkeys((*self.outputs, *self.aggregations)):

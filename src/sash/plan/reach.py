@@ -98,5 +98,8 @@ def steps_of(bound: Bound | None, unit: int | None) -> Any:
     if not isinstance(bound, Duration) or not unit:
         return size
     if size % unit:
-        raise ValueError(f"{bound} is finer than the time column's unit of {unit} ns")
+        raise ValueError(
+            f"{bound} is no whole number of the time column's steps of {Duration(unit)}: give one, "
+            "or cast the column to a finer type, such as a timestamp"
+        )
     return size // unit

@@ -194,7 +194,7 @@ class Delta(Frame):
     from the newest row's by more than `d`; the first that does not stops it. So the
     window of row i starts at s(i), the first j >= s(i - 1) with |a[i] - a[j]| <= d.
     Where the column only grows, all rows of the window are within d of the newest.
-    A null or NaN is away from everything but itself: a row with one is alone.
+    NaN is away from everything: a row with it is alone. A null is an error.
     """
 
     column: str

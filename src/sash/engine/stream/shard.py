@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from sash.engine import row_windows
-from sash.engine.columns import numbers, one_array
+from sash.engine.columns import numbers, one_array, with_exact_decimals
 from sash.engine.order import tick_type, ticks
 from sash.engine.rows import HELD
 from sash.engine.stream.definition import Stats, StreamDefinition
@@ -124,6 +124,7 @@ class Shard:
     def state_size(self) -> int:
         return self.manifest.size
 
+    @with_exact_decimals
     def step(self, rows: pa.Table, watermark: float | None) -> Step:
         """Take a batch's rows, at a watermark; give what is now to be answered.
 
@@ -140,6 +141,7 @@ class Shard:
         found = self._whole(answer, self._in_time(fresh), before, now)
         return Step(found, late, self._stats(rows, found.num_rows, late))
 
+    @with_exact_decimals
     def load(self, rows: pa.Table, cut: float) -> None:
         """Take rows up to a time that nobody asks the answers of; the watermark is then there.
 
@@ -533,6 +535,7 @@ class Shard:
 
     # One key, now.
 
+    @with_exact_decimals
     def current(self, row: pa.Table) -> dict[str, Any]:
         """The answers of the key of one row, at the watermark (the youngest time, on arrival)."""
         manifest, found = self.manifest, dict.fromkeys(o.name for o in self.definition.plan.outputs)
