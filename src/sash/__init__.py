@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from sash import testing as testing
     from sash.monoids import Monoid as Monoid
     from sash.pictures import show as show
+    from sash.sql.run import sql as sql
     from sash.streams import stream as stream
     from sash.tables import features as features
     from sash.tables import windowed as windowed
@@ -37,13 +38,13 @@ _HOMES = {
     "lifetime": "sash.windows", "monoids": "", "policy": "sash.windows",
     "range_between": "sash.windows", "rows": "sash.windows", "rows_between": "sash.windows",
     "session": "sash.windows", "show": "sash.pictures", "sliding": "sash.windows", "spark": "",
-    "stores": "", "stream": "sash.streams", "swag": "", "testing": "", "tumbling": "sash.windows",
-    "until": "sash.windows", "windowed": "sash.tables",
+    "sql": "", "stores": "", "stream": "sash.streams", "swag": "", "testing": "",
+    "tumbling": "sash.windows", "until": "sash.windows", "windowed": "sash.tables",
 }  # fmt: skip
 
 __all__ = [
     "Monoid", "calendar", "delta", "features", "functions", "groups_between", "lifetime",
-    "monoids", "policy", "range_between", "rows", "rows_between", "session", "show", "sliding",
+    "monoids", "policy", "range_between", "rows", "rows_between", "session", "show", "sliding", "sql",
     "stream", "swag", "tumbling", "until", "windowed",
 ]  # fmt: skip
 

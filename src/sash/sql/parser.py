@@ -1,0 +1,89 @@
+"""What Sash's parser reads beyond sqlglot's: tables as arguments, CQL's windows, window joins.
+
+    TABLE(HOP(TABLE bids, DESCRIPTOR(ts), INTERVAL '5' MINUTES, INTERVAL '10' MINUTES))
+    FROM calls [Range 24 Hours Slide 1 Minute]
+    FROM spine WINDOW JOIN events ON … RANGE BETWEEN '7 days' PRECEDING AND CURRENT ROW
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.tokens import TokenType
+
+CQL = "cql"
+"""Where a table's tree keeps the window that is written behind it."""
+
+WORDS = ("RANGE", "ROWS", "PARTITION", "NOW")
+
+
+def extended(base: Any) -> Any:
+    """A parser of sqlglot's with the words of Sash."""
+
+    class Parser(base):  # type: ignore[misc]
+        """A dialect's parser with those words."""
+
+        SUPPORTS_NTH_VALUE_FROM_MODIFIER = True
+
+        def _parse_primary(self) -> Any:
+            following = self._next
+            if (
+                self._curr
+                and self._curr.token_type == TokenType.TABLE
+                and following
+                and following.token_type in (TokenType.VAR, TokenType.IDENTIFIER)
+            ):
+                self._advance()
+                table = self._parse_table_parts()
+                keys = self._parse_partition_by()
+                if keys:
+                    table.meta["keys"] = keys
+                return table
+            return super()._parse_primary()
+
+        def _is_cql(self) -> bool:
+            following = self._next
+            return bool(
+                self._curr
+                and self._curr.token_type == TokenType.L_BRACKET
+                and following
+                and following.text.upper() in WORDS
+            )
+
+        def _parse_bracket(self, this: Any = None) -> Any:
+            if isinstance(this, exp.Table) and self._is_cql():
+                return this
+            return super()._parse_bracket(this)
+
+        def _parse_table(self, *given: Any, **named: Any) -> Any:
+            table = super()._parse_table(*given, **named)
+            if isinstance(table, exp.Table | exp.Subquery) and self._is_cql():
+                table.meta[CQL] = self._parse_cql()
+                alias = self._parse_table_alias(alias_tokens=self.TABLE_ALIAS_TOKENS)
+                if alias:
+                    table.set("alias", alias)
+            return table
+
+        def _parse_cql(self) -> dict[str, Any]:
+            """A window of CQL: [Partition By k Range 24 Hours Slide 1 Minute]."""
+            self._match(TokenType.L_BRACKET)
+            found: dict[str, Any] = {"keys": self._parse_partition_by()}
+            for word in ("RANGE", "ROWS", "SLIDE"):
+                if self._match_text_seq(word):
+                    found[word.lower()] = self._parse_length()
+            if not self._match(TokenType.R_BRACKET):
+                self.raise_error("Expected Range or Rows, then Slide, then ]")
+            return found
+
+        def _parse_length(self) -> str:
+            """A number, with its unit where it has one, as text."""
+            words = []
+            while self._curr and self._curr.token_type != TokenType.R_BRACKET:
+                if self._curr.text.upper() == "SLIDE":
+                    break
+                words.append(self._curr.text)
+                self._advance()
+            return " ".join(words)
+
+    return Parser

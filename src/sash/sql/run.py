@@ -1,0 +1,135 @@
+"""A query from end to end: the SELECTs with windows one by one, what is around them by the host."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.optimizer.scope import traverse_scope
+
+from sash.monoids import as_monoid
+from sash.plan.explain import Explanation
+from sash.sql.dialects import parse
+from sash.sql.errors import SqlError
+from sash.sql.hosts import InProcess, Step
+from sash.sql.names import qualified
+from sash.sql.selects import answered, has_windows
+from sash.tables import as_arrow, like
+
+
+def sql(
+    query: str,
+    /,
+    *,
+    functions: Mapping[str, Any] | None = None,
+    dialect: str = "spark",
+    **tables: Any,
+) -> Any:
+    """The rows of a query: Sash computes the windows, DuckDB or Spark what is around them.
+
+    `tables`: pandas, polars or pyarrow tables, or Spark DataFrames, batch or streaming, by the
+    names that the query has for them; what comes back is of the kind of the first. `functions`:
+    monoids by name. `dialect`: "spark" (default), "duckdb" or "postgres".
+
+    >>> import pyarrow as pa, sash
+    >>> t = pa.table({"k": [1, 1, 2], "ts": [1, 2, 2], "x": [5, 3, 4]})
+    >>> sash.sql("SELECT k, max(x) OVER (PARTITION BY k ORDER BY ts) AS hi FROM t", t=t).to_pylist()
+    [{'k': 1, 'hi': 5}, {'k': 1, 'hi': 5}, {'k': 2, 'hi': 4}]
+    """
+    if not tables:
+        raise TypeError("sash.sql: give the tables by name, as in sash.sql(query, t=df)")
+    first = next(iter(tables.values()))
+    host, given = _host(tables, explaining=False)
+    found = _answer(query, host, given, functions or {}, dialect)
+    return found if not isinstance(host, InProcess) else like(first, found)
+
+
+def explain(
+    query: str,
+    /,
+    *,
+    functions: Mapping[str, Any] | None = None,
+    dialect: str = "spark",
+    **tables: Any,
+) -> Explanation:
+    """What `sash.sql` would run, step by step: which engine, which part, and why. No row is read.
+
+    >>> import pyarrow as pa, sash
+    >>> t = pa.table({"k": [1], "ts": [1], "x": [5]})
+    >>> text = sash.sql.explain("SELECT sum(x) OVER (ORDER BY ts) AS s FROM t LIMIT 1", t=t)
+    >>> print(text.splitlines()[0])
+    1. Sash
+    """
+    host, given = _host(tables, explaining=True)
+    _answer(query, host, given, functions or {}, dialect)
+    return Explanation("\n".join(_shown(i + 1, step) for i, step in enumerate(host.steps)))
+
+
+def _shown(number: int, step: Step) -> str:
+    why = f", because {step.why}" if step.why else ""
+    body = "\n".join(f"   {line}" for line in step.what.splitlines())
+    return f"{number}. {step.engine}{why}\n{body}"
+
+
+def _host(tables: Mapping[str, Any], explaining: bool) -> tuple[Any, dict[str, Any]]:
+    """The engine around the windows, and the tables as it has them."""
+    of_spark = [name for name, t in tables.items() if type(t).__module__.startswith("pyspark.")]
+    if of_spark and len(of_spark) < len(tables):
+        other = next(name for name in tables if name not in of_spark)
+        raise TypeError(f"{of_spark[0]} is on Spark and {other} is not: give all tables alike")
+    if of_spark:
+        from sash.sql.on_spark import OnSpark
+
+        return OnSpark(explaining), dict(tables)
+    given = {name: as_arrow(table) for name, table in tables.items()}
+    if explaining:
+        given = {name: table.slice(0, 0) for name, table in given.items()}
+    return InProcess(explaining), given
+
+
+def _answer(
+    query: str, host: Any, tables: dict[str, Any], functions: Mapping[str, Any], dialect: str
+) -> Any:
+    own = {name.lower(): as_monoid(monoid) for name, monoid in functions.items()}
+    tree = parse(query, dialect, own)
+    tree = qualified(tree, {name: host.columns(t) for name, t in tables.items()}, dialect)
+    found = None
+    for scope in traverse_scope(tree):
+        select = scope.expression
+        if isinstance(select, exp.Select) and has_windows(select):
+            found = answered(_with_ctes(select), host, tables, own)
+            if select is tree:
+                return found
+            name = f"__sash_{len(tables)}"
+            tables[name] = found
+            source = exp.Table(this=exp.to_identifier(name, quoted=True))
+            select.replace(exp.select(exp.Star()).from_(source))
+    if isinstance(tree, exp.DDL):
+        raise SqlError("sash.sql takes a query")
+    return host.run(tree, tables)
+
+
+def _with_ctes(select: exp.Select) -> exp.Select:
+    """A SELECT with the common table expressions that it sees, from the outermost on."""
+    ctes: list[exp.Expr] = []
+    node: exp.Expr | None = select
+    while node is not None:
+        with_ = node.args.get("with_")
+        if with_ is not None:
+            ctes = [cte for cte in with_.expressions if not _inside(select, cte)] + ctes
+        node = node.parent
+    made = select.copy()
+    if ctes:
+        made.set("with_", exp.With(expressions=[cte.copy() for cte in ctes]))
+    return made
+
+
+def _inside(select: exp.Expr, cte: exp.Expr) -> bool:
+    """Whether a SELECT is within a common table expression, or before it."""
+    node: exp.Expr | None = select
+    while node is not None:
+        if node is cte:
+            return True
+        node = node.parent
+    return False
