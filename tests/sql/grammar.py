@@ -87,12 +87,13 @@ class Grammar:
 
     def statement(self, random: Random) -> str:
         """A query over the table `rows`, its answers in the order of `id`."""
-        columns = [self._column(random) for _ in range(random.randint(1, 3))]
+        columns = [self.column(random) for _ in range(random.randint(1, 3))]
         named = ", ".join(f"{column} AS c{i}" for i, column in enumerate(columns))
         where = f" WHERE {random.choice(CONDITIONS[:4])}" if random.random() < 0.15 else ""
         return f"SELECT id, {named} FROM rows{where} ORDER BY id"
 
-    def _column(self, random: Random) -> str:
+    def column(self, random: Random) -> str:
+        """A window function, maybe in an expression."""
         column = self._window(random)
         shape = random.random()
         if shape < 0.08 and column.startswith(("count", "rank", "row_number")):
@@ -183,3 +184,10 @@ def statements(count: int, seed: int, duckdb: bool = True) -> list[str]:
     """So many statements, the same for the same seed."""
     random, grammar = Random(seed), Grammar(duckdb)
     return [grammar.statement(random) for _ in range(count)]
+
+
+def together(count: int, seed: int) -> str:
+    """So many window functions of Spark's in one statement."""
+    random, grammar = Random(seed), Grammar(duckdb=False)
+    columns = [f"{grammar.column(random)} AS c{i}" for i in range(count)]
+    return f"SELECT id, {', '.join(columns)} FROM rows ORDER BY id"

@@ -1,8 +1,8 @@
 """What Sash's parser reads beyond sqlglot's: tables as arguments, CQL's windows, window joins.
 
-    TABLE(HOP(TABLE bids, DESCRIPTOR(ts), INTERVAL '5' MINUTES, INTERVAL '10' MINUTES))
-    FROM calls [Range 24 Hours Slide 1 Minute]
-    FROM spine WINDOW JOIN events ON … RANGE BETWEEN '7 days' PRECEDING AND CURRENT ROW
+TABLE(HOP(TABLE bids, DESCRIPTOR(ts), INTERVAL '5' MINUTES, INTERVAL '10' MINUTES))
+FROM calls [Range 24 Hours Slide 1 Minute]
+FROM spine WINDOW JOIN events ON … RANGE BETWEEN '7 days' PRECEDING AND CURRENT ROW
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +11,9 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import sash
-import sash.spark
 from sash.sql.errors import SqlError
 from tests.language.duck import same
 from tests.sql.grammar import sample, statements
-
-
-@pytest.fixture(scope="module")
-def spark() -> Iterator[SparkSession]:
-    settings = {"spark.sql.shuffle.partitions": 2, "spark.sql.session.timeZone": "UTC"}
-    session = sash.spark.session("sql tests", "local[2]", **settings)
-    yield session
-    session.stop()
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +32,8 @@ def compare(query: str, spark: SparkSession, ours: list[Any]) -> None:
 
 
 def test_statements_in_process_equal_spark(spark: SparkSession, rows: DataFrame) -> None:
-    table = sample(40, 1)
-    for query in statements(12, 50, duckdb=False):
-        compare(query, spark, sash.sql(query, rows=table).to_pylist())
+    query = together(10, 50)
+    compare(query, spark, sash.sql(query, rows=sample(40, 1)).to_pylist())
 
 
 @pytest.mark.slow
@@ -58,8 +47,8 @@ def test_many_statements_in_process_equal_spark(
 
 
 def test_statements_on_spark_equal_spark(spark: SparkSession, rows: DataFrame) -> None:
-    for query in statements(3, 60, duckdb=False):
-        compare(query, spark, [row.asDict() for row in sash.sql(query, rows=rows).collect()])
+    query = together(4, 60)
+    compare(query, spark, [row.asDict() for row in sash.sql(query, rows=rows).collect()])
 
 
 @pytest.mark.slow
