@@ -40,9 +40,11 @@ class Stream:
 
     def agg(self, **aggregations: Aggregation) -> Live:
         """The stream at work."""
-        empty = windowed(pa.table({}), self._by, time=self._time)
+        options = dict(self._options)
+        emit = {"emit": options.pop("emit")} if options["emit"] == "changes" else {}
+        empty = windowed(pa.table({}), self._by, time=self._time, **emit)
         asked = empty if self._slide is None else empty.every(self._slide)
-        return Live(asked.query(**aggregations), **self._options)
+        return Live(asked.query(**aggregations), **options)
 
     def __repr__(self) -> str:
         keys = f" by {', '.join(self._by)}" if self._by else ""
@@ -275,7 +277,8 @@ def stream(
     """Windows over rows as they come, in process, at a cost that depends on the batch alone.
 
     `delay`: how late a row may come; `emit`: "final" gives each row once no row can change its
-    answer, equal to the batch's, "arrival" at once, as known then. `late`: "count" or "side".
+    answer, equal to the batch's, "arrival" at once, as known then, "changes" (with `every`)
+    a window whose answers differ from those of the one before. `late`: "count" or "side".
     `idle`: forget a key without rows for so long. `store`: "lmdb:folder", "redis://…" or a
     store: `commit()` has it keep the state, under `name`, and the next process goes on from it.
 

@@ -54,7 +54,9 @@ class Windowed(Generic[T]):
         self._data, self._by = data, tuple(by)
         self._time, *ties = (time,) if isinstance(time, str) else time
         self._ties = tuple(ties)
-        self._options: dict[str, Any] = dict(options)
+        self._changes = options.get("emit") == "changes"
+        kept = {k: v for k, v in options.items() if k != "emit" or not self._changes}
+        self._options: dict[str, Any] = kept
         self._descending = descending
         self._every: Every | None = None
         self._source: Source | None = None
@@ -80,6 +82,9 @@ class Windowed(Generic[T]):
         after every 10 rows of a key; window_start and window_end are the times of its first
         and its last row.
 
+        With `sash.windowed(…, emit="changes")` a window comes out only if its answers differ
+        from those of the window before, or if there is none, as CQL's IStream.
+
         >>> import pyarrow as pa, sash
         >>> from sash import functions as sf
         >>> table = pa.table({"t": [0, 1, 2, 3], "x": [5, 3, 4, 1]})
@@ -90,7 +95,7 @@ class Windowed(Generic[T]):
         if self._descending:
             raise ValueError("every: windows by the clock have no descending order")
         found = copy.copy(self)
-        found._every = Every(slide, offset, closed, fill)
+        found._every = Every(slide, offset, closed, fill, self._changes)
         return found
 
     def agg(self, **aggregations: Expression) -> T:
@@ -164,6 +169,8 @@ class Windowed(Generic[T]):
         """What `agg` would run."""
         if not aggregations:
             raise TypeError('agg needs at least one aggregation: n=sf.count().over("1 hour"), say')
+        if self._changes and self._every is None:
+            raise ValueError('emit="changes" is for windows that follow each other: add .every(…)')
         found = lowered(aggregations)
         every, asked = None, found.aggregations
         if self._every is not None:

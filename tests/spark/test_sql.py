@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 import sash
 from sash.sql.errors import SqlError
 from tests.language.duck import same
-from tests.sql.grammar import sample, statements
+from tests.sql.grammar import sample, statements, together
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +73,7 @@ def test_spark_does_what_is_around(spark: SparkSession, rows: DataFrame) -> None
         sash.sql("SELECT nothing(i) OVER (ORDER BY id) AS n FROM rows", rows=rows)
 
 
+@pytest.mark.slow
 def test_a_stream_equals_the_batch(spark: SparkSession, tmp_path: Path) -> None:
     start = dt.datetime(2024, 1, 1)
     given = pa.table(

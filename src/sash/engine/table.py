@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from sash.engine import row_windows
 from sash.engine.arrangement import Arrangement, Codes, arranged
+from sash.engine.changed import ChangedWindows
 from sash.engine.columns import one_array
 from sash.engine.fixed import Filling, column_of, is_fixed
 from sash.engine.order import codes_of, ticks
@@ -54,7 +55,10 @@ def _aggregate(query: Query, table: pa.Table, threads: int | None, options: Opti
         rows = Sorted(needed_columns(query, table, order), starts_of(codes, order, team))
         if query.every is not None:
             inner, rows = by_code(query, rows, codes, order)
-            found = run_periods(plan_of(inner, rows.table.schema, options), rows, team)
+            plan = plan_of(inner, rows.table.schema, options)
+            found = run_periods(plan, rows, team)
+            if query.every.changes:
+                found = ChangedWindows(plan).of(found)
             return with_keys(query, table, codes, by_end(inner, found))
         plan = plan_of(replace(query, by=()), rows.table.schema, options)
         for name, answers in run_rows(plan, rows, team).items():

@@ -22,9 +22,13 @@ KIND = "window"
 
 @dataclass(frozen=True)
 class Periodic:
-    """One answer per key and window, in the place of one per row: windows of these kinds."""
+    """One answer per key and window, in the place of one per row: windows of these kinds.
+
+    `changes`: only of windows whose answers differ from those of the window before.
+    """
 
     kinds: tuple[Kind, ...]
+    changes: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -32,7 +36,7 @@ class Periodic:
         return WINDOW if len(self.kinds) == 1 else (KIND, *WINDOW)
 
     def __str__(self) -> str:
-        return "; ".join(map(str, self.kinds))
+        return "; ".join(map(str, self.kinds)) + ", where answers change" * self.changes
 
 
 @dataclass(frozen=True)
@@ -43,12 +47,13 @@ class Every:
     offset: Any = 0
     closed: Closed = "left"
     fill: bool = False
+    changes: bool = False
 
     def of(self, aggregations: dict[str, Aggregation]) -> tuple[Periodic, dict[str, Aggregation]]:
         """The windows of a call, and its aggregations over them."""
         kinds = {name: self._filled(name, a.frame) for name, a in aggregations.items()}
         over = {name: replace(a, frame=kinds[name]) for name, a in aggregations.items()}
-        return Periodic(tuple(dict.fromkeys(kinds.values()))), over
+        return Periodic(tuple(dict.fromkeys(kinds.values())), self.changes), over
 
     def _filled(self, name: str, frame: Frame | None) -> Kind:
         if frame is not None and (frame.exclude or frame.most or not frame.peers):
@@ -73,7 +78,10 @@ class Every:
         if isinstance(self.slide, Calendar):
             if self.closed != "left" or self.offset:
                 raise ValueError(f"{name}: periods of a calendar have no offset, closed left")
-            return sliding_calendar(frame, self.slide)
+            made = sliding_calendar(frame, self.slide)
+            if self.changes and made.size != 1:
+                raise ValueError(f'{name}: emit="changes" takes windows of one calendar period')
+            return made
         if (
             not isinstance(frame, Range)
             or frame.preceding is None

@@ -9,6 +9,7 @@ from itertools import chain
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sash.engine.changed import ChangedWindows
 from sash.engine.row_windows import run
 from sash.plan.definition import Query
 from sash.plan.plan import BY_DEFAULT, Options, plan_of
@@ -50,8 +51,14 @@ def over(work: Work, batches: Batches) -> Iterator[pa.RecordBatch]:
     first = next(named, None)
     if first is not None:
         plan = plan_of(work.query, first.schema, work.options)
+        every = work.query.every
+        changed = ChangedWindows(plan) if every is not None and every.changes else None
         for batch in run(plan, chain([first], named)):
-            yield _given(work, batch)
+            if changed is None:
+                yield _given(work, batch)
+                continue
+            for part in changed.of(pa.Table.from_batches([batch])).combine_chunks().to_batches():
+                yield _given(work, part)
 
 
 def _given(work: Work, batch: pa.RecordBatch) -> pa.RecordBatch:

@@ -19,6 +19,7 @@ from sash.sql.dialects import text
 from sash.sql.errors import NotTaken, SqlError
 from sash.sql.frames import Over
 from sash.sql.ordering import Key, peer_numbers, with_ends
+from sash.sql.periodic_arrow import cumulated, edges_of
 from sash.sql.types import sql_type
 from sash.tables import windowed
 
@@ -52,6 +53,7 @@ class Step:
 class InProcess:
     """Arrow tables."""
 
+    WINDOW = "window"
     explaining: bool = False
     steps: list[Step] = field(default_factory=list)
 
@@ -116,9 +118,31 @@ class InProcess:
         name = f"__sash_order_{len(table.column_names)}"
         return table.append_column(name, peer_numbers(table, keys)), Order(name, "peers")
 
-    def windowed(self, table: pa.Table, by: list[str], order: Order) -> Any:
+    def windowed(self, table: pa.Table, by: list[str], order: Order, **options: Any) -> Any:
         """The windows' rows."""
-        return windowed(table, by, time=order.time, descending=order.descending)
+        return windowed(table, by, time=order.time, descending=order.descending, **options)
+
+    def timed(self, table: pa.Table, time: str) -> pa.Table:
+        """The rows that have a time; a date is the moment that it begins."""
+        column = table.column(time)
+        place = table.column_names.index(time)
+        if pa.types.is_date(column.type):
+            column = column.cast(pa.timestamp("us")).cast(pa.timestamp("us", "UTC"))
+            table = table.set_column(place, time, column)
+        return table.filter(column.is_valid()) if column.null_count else table
+
+    def named(self, table: pa.Table, wanted: list[tuple[str, str]]) -> pa.Table:
+        """Columns under other names; `WINDOW` is both ends of a window."""
+        columns = [
+            edges_of(table) if name == self.WINDOW else table.column(name) for name, _ in wanted
+        ]
+        return pa.table(columns, names=[name for _, name in wanted])
+
+    def cumulated(
+        self, table: pa.Table, time: str, following: str, names: list[str], lengths: Any
+    ) -> pa.Table:
+        """The windows that grow by steps, from answers so far; see sash.sql.periodic."""
+        return cumulated(table, time, following, names, lengths)
 
 
 def _measured(table: pa.Table, key: Key) -> tuple[pa.Table, Order] | None:

@@ -25,6 +25,7 @@ TIMES = ("timestamp", "timestamp_ntz", "date")
 class OnSpark:
     """Spark DataFrames; nothing runs before they are asked for rows."""
 
+    WINDOW = "window"
     explaining: bool = False
     steps: list[Step] = field(default_factory=list)
 
@@ -80,7 +81,7 @@ class OnSpark:
         """The DataFrame with the column that orders it, for windows of one order."""
         if not over.order:
             if ZERO not in table.columns:
-                table = table.selectExpr("*", f"0 AS `{ZERO}`")
+                table = table.selectExpr("*", f"0 AS {ZERO}")
             return table, Order(ZERO, "peers")
         kinds = self.columns(table)
         ways = [(bool(o.args.get("desc")), bool(o.args.get("nulls_first"))) for o in over.order]
@@ -109,9 +110,57 @@ class OnSpark:
         ranked = self._by_spark(query, {"rows": table}, "Sash orders rows by one number or time")
         return ranked, Order(name, "peers")
 
-    def windowed(self, table: Any, by: list[str], order: Order) -> Any:
+    def windowed(self, table: Any, by: list[str], order: Order, **options: Any) -> Any:
         """The windows' rows."""
-        return windowed(table, by, time=order.time, descending=order.descending)
+        return windowed(table, by, time=order.time, descending=order.descending, **options)
+
+    def timed(self, table: Any, time: str) -> Any:
+        """The rows that have a time; a date is the moment that it begins."""
+        name = quoted(time)
+        if self.columns(table)[time] == "date":
+            kept = [quoted(other) for other in table.columns if other != time]
+            table = table.selectExpr(*kept, f"CAST({name} AS TIMESTAMP) AS {name}")
+        return table.where(f"{name} IS NOT NULL")
+
+    def named(self, table: Any, wanted: list[tuple[str, str]]) -> Any:
+        """Columns under other names; `WINDOW` is both ends of a window."""
+        both = "named_struct('start', window_start, 'end', window_end)"
+        return table.selectExpr(
+            *(
+                f"{both if name == self.WINDOW else quoted(name)} AS {quoted(new)}"
+                for name, new in wanted
+            )
+        )
+
+    def cumulated(
+        self, table: Any, time: str, following: str, names: list[str], lengths: Any
+    ) -> Any:
+        """The windows that grow by steps, from answers so far; see sash.sql.periodic."""
+        size, step, offset = (length.ns // 1000 if length else 0 for length in lengths)
+        kind, kept = self.columns(table)[time], [quoted(name) for name in names]
+
+        def ticks(name: str) -> str:
+            return f"(unix_micros(CAST({quoted(name)} AS TIMESTAMP)) - {offset})"
+
+        def number(name: str, length: int) -> str:
+            return f"(({ticks(name)} - pmod({ticks(name)}, {length})) div {length})"
+
+        def moment(micros: str) -> str:
+            return f"CAST(timestamp_micros({micros} + {offset}) AS {kind})"
+
+        missing = f"{quoted(following)} IS NULL"
+        last = f"{missing} OR {number(following, step)} <> {number(time, step)}"
+        alone = f"{missing} OR {number(following, size)} <> {number(time, size)}"
+        stop = (
+            f"IF({alone}, ({number(time, size)} + 1) * {size // step}, {number(following, step)})"
+        )
+        steps = f"explode(sequence({number(time, step)}, {stop} - 1)) AS __sash_step"
+        period = f"{number(time, size)} AS __sash_period"
+        cells = table.where(last).selectExpr(*kept, period, steps)
+        return cells.selectExpr(
+            *kept, f"{moment(f'__sash_period * {size}')} AS window_start",
+            f"{moment(f'(__sash_step + 1) * {step}')} AS window_end",
+        )  # fmt: skip
 
 
 def _plain(kind: str) -> str:
@@ -137,5 +186,10 @@ def _only_columns(query: exp.Expr) -> tuple[str, list[tuple[str, str]]] | None:
 
 def _selected(table: Any, names: list[tuple[str, str]]) -> Any:
     """Columns of a DataFrame; their metadata, such as a watermark, stay."""
-    quoted = [(f"`{a.replace('`', '``')}`", f"`{b.replace('`', '``')}`") for a, b in names]
-    return table.selectExpr(*(a if a == b else f"{a} AS {b}" for a, b in quoted))
+    both = [(quoted(a), quoted(b)) for a, b in names]
+    return table.selectExpr(*(a if a == b else f"{a} AS {b}" for a, b in both))
+
+
+def quoted(name: str) -> str:
+    """A name as Spark's SQL takes it, whatever is in it."""
+    return f"`{name.replace('`', '``')}`"

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sash.engine.columns import one_array
+from sash.engine.columns import changes, one_array
 
 
 class Key(NamedTuple):
@@ -54,24 +54,10 @@ def _plain(column: pa.ChunkedArray) -> pa.Array:
 def peer_numbers(table: pa.Table, keys: list[Key]) -> pa.Array:
     """A number for each row that is equal for peers and grows along the order."""
     order = sorted_rows(table, keys)
-    n = table.num_rows
-    changed = np.zeros(n, np.bool_)
-    for key in keys:
-        column = _plain(table.column(key.column)).take(pa.array(order))
-        before, after = column.slice(0, max(0, n - 1)), column.slice(1)
-        differs = pc.fill_null(pc.not_equal(before, after), False)
-        known = pc.not_equal(before.is_valid(), after.is_valid())
-        both = np.asarray(pc.or_(differs, known))
-        if pa.types.is_floating(column.type):
-            nan = pc.fill_null(pc.and_(pc.is_nan(before), pc.is_nan(after)), False)
-            both = both & ~np.asarray(nan)
-        changed[1:] |= both
-    numbers = np.empty(n, np.int64)
-    numbers[order] = np.cumsum(changed)
+    columns = [_plain(table.column(key.column)).take(pa.array(order)) for key in keys]
+    numbers = np.zeros(table.num_rows, np.int64)
+    numbers[order[1:]] = np.cumsum(changes(columns))
     return pa.array(numbers)
-
-
-LAST = {"f": np.inf, "i": np.iinfo(np.int64).max}
 
 
 def with_ends(column: pa.Array, nulls_last: bool) -> pa.Array | None:

@@ -7,10 +7,11 @@ FROM spine WINDOW JOIN events ON … RANGE BETWEEN '7 days' PRECEDING AND CURREN
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 from sqlglot import exp
-from sqlglot.tokens import TokenType
+from sqlglot.tokenizer_core import TokenType
 
 CQL = "cql"
 """Where a table's tree keeps the window that is written behind it."""
@@ -25,6 +26,15 @@ def extended(base: Any) -> Any:
         """A dialect's parser with those words."""
 
         SUPPORTS_NTH_VALUE_FROM_MODIFIER = True
+        FUNC_TOKENS = base.FUNC_TOKENS | {TokenType.SESSION}
+
+        def parse(self, raw_tokens: Any, sql: Any = None) -> Any:
+            for token, following in pairwise(raw_tokens):
+                if token.token_type == TokenType.WINDOW and (
+                    following.token_type == TokenType.L_PAREN
+                ):
+                    token.token_type = TokenType.VAR  # Spark's function, not the clause
+            return super().parse(raw_tokens, sql)
 
         def _parse_primary(self) -> Any:
             following = self._next
@@ -36,9 +46,10 @@ def extended(base: Any) -> Any:
             ):
                 self._advance()
                 table = self._parse_table_parts()
-                keys = self._parse_partition_by()
-                if keys:
-                    table.meta["keys"] = keys
+                if self._match(TokenType.PARTITION_BY):
+                    many = self._curr.token_type == TokenType.L_PAREN
+                    one = self._parse_column
+                    table.meta["keys"] = self._parse_wrapped_csv(one) if many else [one()]
                 return table
             return super()._parse_primary()
 
@@ -48,7 +59,7 @@ def extended(base: Any) -> Any:
                 self._curr
                 and self._curr.token_type == TokenType.L_BRACKET
                 and following
-                and following.text.upper() in WORDS
+                and following.text.upper().split()[0] in WORDS
             )
 
         def _parse_bracket(self, this: Any = None) -> Any:

@@ -14,7 +14,8 @@ from sash.sql.dialects import parse
 from sash.sql.errors import SqlError
 from sash.sql.hosts import InProcess, Step
 from sash.sql.names import qualified
-from sash.sql.selects import answered, has_windows
+from sash.sql.periodic_syntax import desugared
+from sash.sql.selects import answered, has_periods, has_windows
 from sash.tables import as_arrow, like
 
 
@@ -93,11 +94,12 @@ def _answer(
 ) -> Any:
     own = {name.lower(): as_monoid(monoid) for name, monoid in functions.items()}
     tree = parse(query, dialect, own)
-    tree = qualified(tree, {name: host.columns(t) for name, t in tables.items()}, dialect)
+    schemas = {name: host.columns(t) for name, t in tables.items()}
+    tree = qualified(desugared(tree, schemas), schemas, dialect)
     found = None
     for scope in traverse_scope(tree):
         select = scope.expression
-        if isinstance(select, exp.Select) and has_windows(select):
+        if isinstance(select, exp.Select) and (has_windows(select) or has_periods(select)):
             found = answered(_with_ctes(select), host, tables, own)
             if select is tree:
                 return found

@@ -15,15 +15,23 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.optimizer.scope import find_all_in_scope
 
+from sash.sql import periodic
 from sash.sql.calls import is_aggregate
 from sash.sql.dialects import text
 from sash.sql.errors import SqlError
+from sash.sql.periodic_syntax import is_call, is_edge
 from sash.sql.windows import ROWS, Asked, asked_of, rows_of, with_windows
 
 BELOW = ("from_", "joins", "laterals", "where", "group", "having", "with_")
 """Clauses of a SELECT that say which rows there are; the others come after the windows."""
 
 ABOVE = ("distinct", "order", "limit", "offset")
+
+
+def has_periods(select: exp.Select) -> bool:
+    """Whether a SELECT groups by windows."""
+    group = select.args.get("group")
+    return group is not None and any(is_call(key) for key in group.expressions)
 
 
 def has_windows(select: exp.Select) -> bool:
@@ -49,9 +57,13 @@ class Split:
         order = select.args.get("order")
         trees += [one.copy() for one in order.expressions] if order is not None else []
         count = len(select.expressions)
-        lifted = [self._lift(tree) for tree in trees]
+        lifted = [self._lift(tree, place < count) for place, tree in enumerate(trees)]
+        having = select.args.get("having")
+        periods = having is not None and has_periods(select)
+        self.having = self._lift(having.this.copy()) if having is not None and periods else None
         named = {name: self._lift(w.copy()) for name, w in self._named.items()}
         self.asked, made = asked_of(lifted, named)  # type: ignore[arg-type]
+        self._named_by_output(made[:count], made)
         self.projections, rest = made[:count], made[count:]
         self.condition = rest.pop(0) if qualify is not None else None
         self.order = rest
@@ -64,8 +76,26 @@ class Split:
             for node in find_all_in_scope(projection, exp.Func)
         )
 
-    def _lift(self, tree: exp.Expr) -> exp.Expr:
+    def _named_by_output(self, projections: list[exp.Expr], trees: list[exp.Expr]) -> None:
+        """Window functions that are outputs have their names, for people who read the plan."""
+        taken = set(self.lifted)
+        new: dict[str, str] = {}
+        for projection in projections:
+            inner, name = projection.unalias(), projection.alias_or_name
+            is_window = isinstance(inner, exp.Column) and inner.name in {w.name for w in self.asked}
+            if is_window and inner.name not in new and name not in taken:
+                new[inner.name] = name
+                taken.add(name)
+        for asked in self.asked:
+            asked.name = new.get(asked.name, asked.name)
+        for column in (c for tree in trees for c in tree.find_all(exp.Column)):
+            if column.name in new:
+                column.set("this", exp.to_identifier(new[column.name], quoted=True))
+
+    def _lift(self, tree: exp.Expr, is_output: bool = False) -> exp.Expr:
         """A tree over names of the relation that the windows are over."""
+        if is_output and isinstance(tree, exp.Alias) and self._is_lifted(tree.this):
+            self._name(tree.this, tree.alias)
         holder = exp.Paren(this=tree)
         self._lift_below(holder)
         return holder.this
@@ -81,7 +111,7 @@ class Split:
         """Whether a node is a column of the relation below the windows."""
         if not self.is_grouped:
             return isinstance(node, exp.Column) and bool(node.table)
-        if any(node == key for key in self.keys):
+        if is_edge(node) or any(node == key for key in self.keys):
             return True
         if isinstance(node, exp.Window) or not isinstance(node, exp.Func | exp.Filter):
             return False
@@ -93,13 +123,17 @@ class Split:
         group = self.select.args.get("group")
         return [] if group is None else list(group.expressions)
 
-    def _name(self, node: exp.Expr) -> str:
+    def _name(self, node: exp.Expr, output: str = "") -> str:
         key = text(node)
         if key not in self._lifted:
-            taken = {name for name, _ in self._lifted.values()} | self._outputs
-            name = node.name if isinstance(node, exp.Column) else f"__sash_group_{len(taken)}"
-            while name in taken:
-                name = f"{node.args['table'].name}.{name}" if isinstance(node, exp.Column) else ""
+            given = {name for name, _ in self._lifted.values()}
+            taken = given | self._outputs
+            if isinstance(node, exp.Column):
+                name = node.name
+                while name in taken:
+                    name = f"{node.table}.{name}"
+            else:
+                name = output if output and output not in given else f"__sash_group_{len(taken)}"
             self._lifted[key] = (name, node.copy())
         return self._lifted[key][0]
 
@@ -152,9 +186,20 @@ def answered(
     unknown = [w for w in split.asked if not isinstance(w.call, exp.Expr)]
     if unknown:
         raise SqlError(f"{unknown[0]}: no function before OVER")
-    rows = host.run(split.rows(), tables)
+    rows = _rows(split, host, tables, functions)
     done = with_windows(host, rows, split.asked, functions)
     return host.run(split.rest(), {ROWS: done})
+
+
+def _rows(split: Split, host: Any, tables: Mapping[str, Any], functions: Mapping[str, Any]) -> Any:
+    """The relation that the windows are over."""
+    if not has_periods(split.select):
+        return host.run(split.rows(), tables)
+    rows = periodic.answered(split, host, tables, functions)
+    if split.having is None:
+        return rows
+    query = exp.select(exp.Star()).from_(rows_of()).where(split.having)
+    return host.run(query, {ROWS: rows})
 
 
 __all__ = ["Asked", "Split", "answered", "has_windows"]

@@ -214,8 +214,18 @@ class StreamDefinition:
         """How long before a row its windows by time begin."""
         if self.plan.query.every is not None:
             kinds = self.plan.query.every.kinds
-            return max(steps_of(k.size, self.plan.unit) for k in kinds if isinstance(k, Sliding))
+            sizes = [steps_of(k.size, self.plan.unit) for k in kinds if isinstance(k, Sliding)]
+            return max(sizes) + self.steps_back
         return max((_or_infinity(frame.reach.behind) for frame in self.by_time), default=0)
+
+    @cached_property
+    def steps_back(self) -> float:
+        """How long before the watermark windows end that are compared with those after it."""
+        every = self.plan.query.every
+        if every is None or not every.changes:
+            return 0
+        kinds = [k for k in every.kinds if isinstance(k, Sliding)]
+        return max(steps_of(k.slide, self.plan.unit) for k in kinds)
 
     @cached_property
     def ahead(self) -> float:

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from sash.engine import row_windows
+from sash.engine.changed import ChangedWindows
 from sash.engine.columns import numbers, one_array, with_exact_decimals
 from sash.engine.order import tick_type, ticks
 from sash.engine.rows import HELD
@@ -312,15 +313,22 @@ class Shard:
 
     def _windows(self, sliced: SlicedWindows, before: float | None, now: float) -> pa.Table:
         """With `every`: the windows that the watermark has passed."""
-        parts = []
+        parts, since = [], before
+        if before is not None and self.definition.steps_back:
+            since = before - self.definition.steps_back  # the windows before these, once more
         if sliced.states:
-            parts.append(sliced.answer(self.forest, before, now))
+            parts.append(sliced.answer(self.forest, since, now))
         if self.work.every_row is not None:
-            parts.append(self.work.every_row.answer(self.reread, before, now))
+            parts.append(self.work.every_row.answer(self.reread, since, now))
         if parts[0] is None:
             return self.definition.output.empty_table()
         columns = {name: each.column(name) for each in parts for name in each.column_names}  # type: ignore[union-attr]
-        return self.definition.as_output(columns)
+        found = self.definition.as_output(columns)
+        if not self.definition.steps_back:
+            return found
+        found = ChangedWindows(self.definition.plan).of(found)
+        ends = numbers(one_array(found.column("window_end")))
+        return found if before is None else found.filter(pa.array(ends > before))
 
     def _seal(self, rows: pa.Table) -> None:
         """Add rows to the bulks, cut at times into bulks of a size."""
