@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from sash import testing as testing
     from sash.monoids import Monoid as Monoid
     from sash.pictures import show as show
-    from sash.sql.run import sql as sql
+    from sash.sql.run import Sql
     from sash.streams import stream as stream
     from sash.tables import features as features
     from sash.tables import windowed as windowed
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from sash.windows import sliding as sliding
     from sash.windows import tumbling as tumbling
     from sash.windows import until as until
+
+    sql: Sql
 
 __version__ = "0.1.0"
 

@@ -18,7 +18,8 @@ from tests.sql.grammar import sample, statements, together
 
 @pytest.fixture(scope="module")
 def rows(spark: SparkSession) -> DataFrame:
-    frame = spark.createDataFrame(sample(40, 1)).cache()
+    given = spark.createDataFrame(sample(40, 1))
+    frame = given.withColumn("ts", given["ts"].cast("timestamp_ntz")).cache()
     frame.createOrReplaceTempView("rows")
     return frame
 

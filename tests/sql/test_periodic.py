@@ -129,7 +129,8 @@ def test_sparks_window() -> None:
     wanted = sorted((r[1], r[2], r[3]) for r in whole)
     assert [(r["w"]["start"], r["w"]["end"]) for r in found] == [w[:2] for w in wanted[:2]]
     assert [r["running"] for r in found] == list(np.cumsum([w[2] for w in wanted[:2]]))
-    query = "SELECT session_window(ts, '4 minutes') AS w, k FROM t GROUP BY k, session_window(ts, '4 minutes')"
+    session = "session_window(ts, '4 minutes')"
+    query = f"SELECT {session} AS w, k FROM t GROUP BY k, {session}"
     found = sash.sql(query, t=ROWS).to_pylist()
     assert {(r["k"], r["w"]["start"], r["w"]["end"]) for r in found} == {s[:3] for s in sessions(4)}
 

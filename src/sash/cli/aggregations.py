@@ -149,24 +149,32 @@ def _many(least: int, most: int) -> str:
 
 def _own(table: Table, name: str, home: Path) -> Aggregation:
     """A monoid of the user's: `module:monoid`, or a function that makes one, with `options`."""
-    module_name, _, attribute = name.partition(":")
     columns = table.texts("of")
     options = table.get("options", dict, {})
     returns = table.choice("returns", ("as it is", *KINDS), "as it is")
-    module = _module(table, module_name, home)
+    made = monoid(table, "function", name, home, options)
+    try:
+        return sf.apply(made, *columns, returns=KINDS.get(returns))
+    except (TypeError, ValueError) as problem:
+        table.wrong("function", f"{name}: {problem}")
+
+
+def monoid(table: Table, key: str, name: str, home: Path, options: dict[str, Any]) -> m.Monoid:
+    """A monoid by `module:name`, the name of one or of a function that makes one."""
+    module_name, _, attribute = name.partition(":")
+    module = _module(table, module_name, home, key)
     if not hasattr(module, attribute):
         there = [k for k, v in vars(module).items() if isinstance(v, m.Monoid)]
-        table.wrong("function", f"{module_name} has no {attribute!r}; {known(there, attribute)}")
+        table.wrong(key, f"{module_name} has no {attribute!r}; {known(there, attribute)}")
     found = getattr(module, attribute)
     try:
         is_made = isinstance(found, m.Monoid) or hasattr(found, "merge") or not callable(found)
-        made = m.as_monoid(found if is_made else found(**options))
-        return sf.apply(made, *columns, returns=KINDS.get(returns))
+        return m.as_monoid(found if is_made else found(**options))
     except Exception as problem:  # the user's own code ran
-        table.wrong("function", f"{name} gives no monoid: {problem}")
+        table.wrong(key, f"{name} gives no monoid: {problem}")
 
 
-def _module(table: Table, name: str, home: Path) -> Any:
+def _module(table: Table, name: str, home: Path, key: str) -> Any:
     """A module beside the pipeline file, or one that is installed."""
     if str(home) not in sys.path:
         sys.path.insert(0, str(home))
@@ -175,10 +183,10 @@ def _module(table: Table, name: str, home: Path) -> Any:
         return _beside(name, file) if file.exists() else importlib.import_module(name)
     except ModuleNotFoundError as problem:
         if problem.name == name.partition(".")[0]:
-            table.wrong("function", f"no module {name!r} in {home} or among the installed ones")
-        table.wrong("function", f"module {name}: {problem}")
+            table.wrong(key, f"no module {name!r} in {home} or among the installed ones")
+        table.wrong(key, f"module {name}: {problem}")
     except Exception as problem:  # the user's own code ran
-        table.wrong("function", f"module {name} cannot be imported: {problem!r}")
+        table.wrong(key, f"module {name} cannot be imported: {problem!r}")
 
 
 def _beside(name: str, file: Path) -> Any:

@@ -19,7 +19,7 @@ class Outcome:
 
     rows: int
     seconds: float
-    plan: Explanation | None = None
+    plan: Explanation | None = None  # none of a query in SQL
     batches: list[dict[str, Any]] = field(default_factory=list)  # a stream's last ones
     late: int = 0  # rows of a stream that came after the watermark had passed them
 
@@ -29,24 +29,39 @@ def windowed(pipeline: Pipeline, rows: Any) -> Any:
     options: dict[str, Any] = {}
     if getattr(rows, "isStreaming", False):
         options = {"emit": pipeline.stream.emit, "late": pipeline.stream.late}
-        assert pipeline.watermark is not None
-        delay = f"{Duration.of(pipeline.watermark).ns / 1e6:.0f} milliseconds"
-        rows = rows.withWatermark(pipeline.time, delay)
+    rows = _with_watermark(pipeline, rows)
     found = sash.windowed(rows, by=pipeline.keys, time=pipeline.time, **options)
     return found if pipeline.every is None else found.every(pipeline.every)
+
+
+def _with_watermark(pipeline: Pipeline, rows: Any) -> Any:
+    if not getattr(rows, "isStreaming", False):
+        return rows
+    assert pipeline.watermark is not None
+    delay = f"{Duration.of(pipeline.watermark).ns / 1e6:.0f} milliseconds"
+    return rows.withWatermark(pipeline.time, delay)
 
 
 def answers(pipeline: Pipeline, rows: Any) -> Any:
     """The answers, checked: an error of the call is one of the file."""
     try:
+        if pipeline.sql is not None:
+            source = _with_watermark(pipeline, rows)
+            return sash.sql(pipeline.sql, functions=pipeline.functions, source=source)
         return windowed(pipeline, rows).agg(**pipeline.aggregations)
     except (KeyError, TypeError, ValueError) as problem:
         _blame(pipeline, one_line(problem))
 
 
-def planned(pipeline: Pipeline, rows: Any, engine: str) -> Explanation:
+def planned(pipeline: Pipeline, rows: Any, engine: str) -> str:
     """The plan for rows that are there, in words, from the source to the sink."""
     try:
+        if pipeline.sql is not None:
+            from sash.sql.run import explain
+
+            source = _with_watermark(pipeline, rows)
+            steps = explain(pipeline.sql, functions=pipeline.functions, source=source)
+            return f"source    {pipeline.source}\nsink      {pipeline.sink}\n{engine}\n{steps}"
         plan = windowed(pipeline, rows).explain(**pipeline.aggregations)
     except (KeyError, TypeError, ValueError) as problem:
         _blame(pipeline, one_line(problem))
@@ -57,6 +72,8 @@ def planned(pipeline: Pipeline, rows: Any, engine: str) -> Explanation:
 
 def _blame(pipeline: Pipeline, message: str) -> NoReturn:
     """End at the line of the aggregation, or else of the key, that a message begins with."""
+    if pipeline.sql is not None:
+        pipeline.root.wrong("sql", message)
     name, _, rest = message.partition(": ")
     if name in pipeline.aggregations:
         pipeline.root.table("aggregations").wrong(name, rest)

@@ -34,6 +34,8 @@ def check_watermark(pipeline: Pipeline) -> None:
         pipeline.root.wrong(
             None, 'as a stream it needs watermark = "10 minutes", say: how late a row may come'
         )
+    if not pipeline.time:
+        pipeline.root.wrong(None, 'as a stream it needs time = "ts", the column of the watermark')
 
 
 def place_of_checkpoint(pipeline: Pipeline) -> Path | None:
@@ -80,6 +82,8 @@ def check_places(pipeline: Pipeline) -> None:
 def check_report(pipeline: Pipeline, report: Path) -> None:
     """End if a report cannot be made, or would be written over what is not a report."""
     sink = pipeline.sink
+    if pipeline.sql is not None:
+        pipeline.root.wrong("sql", "a report is made of [aggregations], not of a query")
     if sink.format != "parquet" or sink.path is None:
         sink.table.wrong("format", 'a report is made of what was written; use "parquet"')
     kept = {

@@ -10,7 +10,7 @@ from pyarrow import csv, parquet
 
 from sash.cli import checks, local_files, sinks
 from sash.cli.aggregations import read_by
-from sash.cli.call import Outcome, asked, planned, windowed
+from sash.cli.call import Outcome, answers, asked, planned
 from sash.cli.engine import delimiter
 from sash.cli.errors import EndError
 from sash.cli.pipeline import Pipeline, Sink, check_columns
@@ -32,14 +32,14 @@ def batch(pipeline: Pipeline, engine: str = NAME) -> Outcome:
         reading.note = f"{len(rows):,} rows"
     begun = time.monotonic()
     with stage("running") as running:
-        found = asked(lambda: windowed(pipeline, rows).agg(**pipeline.aggregations))
+        found = asked(lambda: answers(pipeline, rows))
         found = found.rename_columns([names.get(name, name) for name in found.column_names])
         count = asked(lambda: write(found, pipeline.sink))
         running.note = f"{count:,} rows"
-    return Outcome(count, time.monotonic() - begun, plan)
+    return Outcome(count, time.monotonic() - begun, plan if isinstance(plan, Explanation) else None)
 
 
-def explain(pipeline: Pipeline, engine: str = NAME) -> Explanation:
+def explain(pipeline: Pipeline, engine: str = NAME) -> str:
     """The plan in words."""
     return planned(pipeline, source_rows(pipeline)[0], engine)
 
@@ -51,6 +51,8 @@ def source_rows(pipeline: Pipeline) -> tuple[pa.Table, dict[str, str]]:
     """
     rows = local_files.read(pipeline.source)
     check_columns(pipeline, rows.column_names)
+    if pipeline.sql is not None:
+        return rows, {}
     asked_for = {pipeline.time, *pipeline.keys}
     for a in pipeline.aggregations.values():
         asked_for |= {name for _, name in read_by(a, pipeline.aggregations)}

@@ -74,6 +74,16 @@ def parser() -> argparse.ArgumentParser:
     _add_engine(one)
     one.set_defaults(command=_explain)
 
+    one = commands.add_parser("sql", help="run a query with windows over files")
+    one.add_argument("query", metavar="SELECT …", help="the first file is the table t, too")
+    what = "Parquet, CSV or JSON; a table by the file's name, or as NAME"
+    one.add_argument("files", nargs="+", metavar="[NAME=]FILE", help=what)
+    one.add_argument("--out", type=Path, metavar="FILE", help="write Parquet or CSV")
+    one.add_argument("--replace", action="store_true", help="write over a file that is there")
+    one.add_argument("--dialect", choices=("spark", "duckdb", "postgres"), default="spark")
+    one.add_argument("--explain", action="store_true", help="say which part would run where")
+    one.set_defaults(command=_sql)
+
     one = commands.add_parser("demo", help="rolling features over a year of real flights")
     one.add_argument("--out", type=Path, default=Path("sash-demo"), help="where results go")
     one.add_argument("--rows", type=int, help="only the first so many flights")
@@ -175,6 +185,12 @@ def _loaded(options: argparse.Namespace) -> Pipeline:
 
     loaded = pipeline.load(options.file)
     return loaded if options.engine is None else replace(loaded, engine=options.engine)
+
+
+def _sql(options: argparse.Namespace) -> None:
+    from sash.cli.query import run
+
+    run(options.query, options.files, options)
 
 
 def _demo(options: argparse.Namespace) -> Any:

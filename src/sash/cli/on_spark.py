@@ -93,7 +93,7 @@ def silenced() -> Iterator[TextIO]:
 
 def explain(
     pipeline: Pipeline, spark: SparkSession, as_stream: bool = False, engine: str = NAME
-) -> Explanation:
+) -> str:
     """The plan in words; no row is read but for its schema."""
     return planned(pipeline, sources.rows(pipeline, spark, as_stream), engine)
 
@@ -111,7 +111,7 @@ def batch(pipeline: Pipeline, spark: SparkSession, engine: str = NAME) -> Outcom
     with stage("running") as running, watched(running, lambda: tasks(spark, running)):
         count = asked(lambda: _written(found, pipeline.sink))
         running.note = f"{count:,} rows"
-    return Outcome(count, time.monotonic() - begun, plan)
+    return Outcome(count, time.monotonic() - begun, plan if isinstance(plan, Explanation) else None)
 
 
 def _written(found: DataFrame, sink: Sink) -> int:

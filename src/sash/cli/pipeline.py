@@ -21,15 +21,20 @@
     format = "parquet"                # csv, console
     path = "out"
 
+In the place of `keys`, `[windows]` and `[aggregations]`, `sql` has a query over `source`:
+
+    sql = "SELECT *, sum(amount) OVER (PARTITION BY user ORDER BY ts) AS total FROM source"
+
 All that can be wrong with a file without its data is said when it is loaded.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from sash.cli.aggregations import aggregations, check_length, frames, read_by
+from sash.cli.aggregations import aggregations, check_length, frames, monoid, read_by
 from sash.cli.checked import Table, read
 from sash.cli.errors import known, short
 from sash.plan.expressions import Expression
@@ -100,6 +105,8 @@ class Pipeline:
     aggregations: dict[str, Expression]
     spark: dict[str, Setting]
     engine: str  # auto: by what the file needs, and by the size of its source
+    sql: str | None = None  # a query over the source, in the place of aggregations
+    functions: dict[str, Any] = field(default_factory=dict)  # monoids by their names in it
 
     @property
     def name(self) -> str:
@@ -111,14 +118,20 @@ def load(file: str | Path) -> Pipeline:
     path = Path(file)
     root = read(path)
     home = path.resolve().parent
+    query = root.text("sql", None)
+    if query is not None:
+        _check_alone(root)
+    functions = _functions(root, home, query)
     pipeline = Pipeline(
         file=path,
-        time=root.text("time"),
+        sql=query,
+        functions=functions,
+        time=root.text("time") if query is None else root.text("time", ""),
         keys=tuple(root.texts("keys", ())),
         watermark=_duration(root, "watermark"),
         every=_duration(root, "every"),
         source=_source(root, home),
-        aggregations=aggregations(root, frames(root), home),
+        aggregations={} if query is not None else aggregations(root, frames(root), home),
         sink=_sink(root, home),
         stream=_stream(root, home),
         spark=_spark(root),
@@ -127,6 +140,30 @@ def load(file: str | Path) -> Pipeline:
     )
     root.end()
     return pipeline
+
+
+def _check_alone(root: Table) -> None:
+    """End where a file with a query says by other means what is asked."""
+    for key in ("keys", "every", "windows", "aggregations"):
+        if key in root.data:
+            root.wrong(key, "the file has a query, `sql`, which says that itself: leave one out")
+
+
+def _functions(root: Table, home: Path, query: str | None) -> dict[str, Any]:
+    """The monoids that a query names, and a look at the query itself."""
+    if query is None:
+        return {}
+    table = root.table("functions", {})
+    found = {name: monoid(table, name, table.text(name), home, {}) for name in table.data}
+    try:
+        from sash.sql.dialects import parse
+
+        parse(query, "spark", found)
+    except ModuleNotFoundError:
+        root.wrong("sql", "queries are read with sqlglot: pip install 'sash[sql]'")
+    except ValueError as problem:
+        root.wrong("sql", str(problem))
+    return found
 
 
 def _duration(table: Table, key: str) -> str | None:
@@ -241,7 +278,10 @@ def check_columns(pipeline: Pipeline, names: list[str]) -> None:
         if name.lower() not in folded:
             table.wrong(key, f"the source has no column {name!r}; {known(names, name)}")
 
-    check(root, "time", pipeline.time)
+    if pipeline.time:
+        check(root, "time", pipeline.time)
+    if pipeline.sql is not None:
+        return
     for name in pipeline.keys:
         check(root, "keys", name)
     asked = root.table("aggregations")

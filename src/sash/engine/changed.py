@@ -5,6 +5,8 @@ A window without one just before it, because its key had no rows then, comes out
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -67,5 +69,5 @@ def _differ(column: pa.Array) -> np.ndarray:
     if not pa.types.is_nested(column.type):
         return changes([column])
     values = column.to_pylist()
-    pairs = zip(values, values[1:], strict=False)
+    pairs = pairwise(values)
     return np.fromiter((a != b for a, b in pairs), np.bool_, max(0, len(values) - 1))

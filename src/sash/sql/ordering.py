@@ -56,7 +56,8 @@ def peer_numbers(table: pa.Table, keys: list[Key]) -> pa.Array:
     order = sorted_rows(table, keys)
     columns = [_plain(table.column(key.column)).take(pa.array(order)) for key in keys]
     numbers = np.zeros(table.num_rows, np.int64)
-    numbers[order[1:]] = np.cumsum(changes(columns))
+    if table.num_rows:
+        numbers[order[1:]] = np.cumsum(changes(columns))
     return pa.array(numbers)
 
 

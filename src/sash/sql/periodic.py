@@ -141,7 +141,8 @@ def _windows(
         every = rows.every(last_rows(slide) if unit == "rows" else slide)
     else:
         over, *more = kind.lengths
-        slide, offset = (*more, *(over, 0)[len(more) :])
+        slide = more[0] if more else over
+        offset = more[1] if len(more) > 1 else 0
         every = rows.every(slide, offset=offset)
     found = {name: one.over(over) for name, one in asked.items()}
     return _ran(host, every, found)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import traverse_scope
 
 from sash.monoids import as_monoid
-from sash.plan.explain import Explanation
 from sash.sql.dialects import parse
 from sash.sql.errors import SqlError
 from sash.sql.hosts import InProcess, Step
@@ -53,7 +52,7 @@ def explain(
     functions: Mapping[str, Any] | None = None,
     dialect: str = "spark",
     **tables: Any,
-) -> Explanation:
+) -> SqlExplanation:
     """What `sash.sql` would run, step by step: which engine, which part, and why. No row is read.
 
     >>> import pyarrow as pa, sash
@@ -64,7 +63,49 @@ def explain(
     """
     host, given = _host(tables, explaining=True)
     _answer(query, host, given, functions or {}, dialect)
-    return Explanation("\n".join(_shown(i + 1, step) for i, step in enumerate(host.steps)))
+    return SqlExplanation.of(host.steps)
+
+
+class SqlExplanation(str):
+    """The steps of a query as text; tools read `.steps`."""
+
+    steps: tuple[Step, ...]
+
+    @staticmethod
+    def of(steps: Sequence[Step]) -> SqlExplanation:
+        """The steps, one below the other."""
+        found = SqlExplanation("\n".join(_shown(i + 1, step) for i, step in enumerate(steps)))
+        found.steps = tuple(steps)
+        return found
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class Sql(Protocol):
+    """`sash.sql`: a module that is a function."""
+
+    def __call__(
+        self,
+        query: str,
+        /,
+        *,
+        functions: Mapping[str, Any] | None = None,
+        dialect: str = "spark",
+        **tables: Any,
+    ) -> Any:
+        """See `sql`."""
+
+    def explain(
+        self,
+        query: str,
+        /,
+        *,
+        functions: Mapping[str, Any] | None = None,
+        dialect: str = "spark",
+        **tables: Any,
+    ) -> SqlExplanation:
+        """See `explain`."""
 
 
 def _shown(number: int, step: Step) -> str:
