@@ -46,8 +46,8 @@ _HOMES = {
 
 __all__ = [
     "Monoid", "calendar", "delta", "features", "functions", "groups_between", "lifetime",
-    "monoids", "policy", "range_between", "rows", "rows_between", "session", "show", "sliding", "sql",
-    "stream", "swag", "tumbling", "until", "windowed",
+    "monoids", "policy", "range_between", "rows", "rows_between", "session", "show", "sliding",
+    "sql", "stream", "swag", "tumbling", "until", "windowed",
 ]  # fmt: skip
 
 

@@ -31,7 +31,7 @@ class Settings(TypedDict, total=False):
     algorithm: str | None
     partitions: int | None
     split: bool | None
-    emit: Literal["final", "arrival"]
+    emit: Literal["final", "arrival", "changes"]
     late: Literal["count", "side"]
     shards: int | None
     cache: bool

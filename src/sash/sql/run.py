@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from sqlglot import exp
 from sqlglot.optimizer.scope import traverse_scope
 
+from sash.conversions import package_of, source_of
 from sash.monoids import as_monoid
 from sash.sql.dialects import parse
 from sash.sql.errors import SqlError
@@ -15,7 +16,8 @@ from sash.sql.hosts import InProcess, Step
 from sash.sql.names import qualified
 from sash.sql.periodic_syntax import desugared
 from sash.sql.selects import answered, has_periods, has_windows
-from sash.tables import as_arrow, like
+
+TAKES = "sash.sql takes Spark DataFrames,"
 
 
 def sql(
@@ -39,10 +41,14 @@ def sql(
     """
     if not tables:
         raise TypeError("sash.sql: give the tables by name, as in sash.sql(query, t=df)")
-    first = next(iter(tables.values()))
-    host, given = _host(tables, explaining=False)
-    found = _answer(query, host, given, functions or {}, dialect)
-    return found if not isinstance(host, InProcess) else like(first, found)
+    if _on_spark(tables):
+        from sash.sql.on_spark import OnSpark
+
+        return _answer(query, OnSpark(), dict(tables), functions or {}, dialect)
+    sources = {name: source_of(table, TAKES) for name, table in tables.items()}
+    given = {name: source.table() for name, source in sources.items()}
+    found = _answer(query, InProcess(), given, functions or {}, dialect)
+    return next(iter(sources.values())).like(found)
 
 
 def explain(
@@ -61,7 +67,15 @@ def explain(
     >>> print(text.splitlines()[0])
     1. Sash
     """
-    host, given = _host(tables, explaining=True)
+    host: Any
+    if _on_spark(tables):
+        from sash.sql.on_spark import OnSpark
+
+        host, given = OnSpark(explaining=True), dict(tables)
+    else:
+        sources = {name: source_of(table, TAKES) for name, table in tables.items()}
+        host = InProcess(explaining=True)
+        given = {name: source.schema().empty_table() for name, source in sources.items()}
     _answer(query, host, given, functions or {}, dialect)
     return SqlExplanation.of(host.steps)
 
@@ -114,20 +128,13 @@ def _shown(number: int, step: Step) -> str:
     return f"{number}. {step.engine}{why}\n{body}"
 
 
-def _host(tables: Mapping[str, Any], explaining: bool) -> tuple[Any, dict[str, Any]]:
-    """The engine around the windows, and the tables as it has them."""
-    of_spark = [name for name, t in tables.items() if type(t).__module__.startswith("pyspark.")]
+def _on_spark(tables: Mapping[str, Any]) -> bool:
+    """Whether the tables are DataFrames of Spark; TypeError where only some are."""
+    of_spark = [name for name, table in tables.items() if package_of(table) == "pyspark"]
     if of_spark and len(of_spark) < len(tables):
         other = next(name for name in tables if name not in of_spark)
         raise TypeError(f"{of_spark[0]} is on Spark and {other} is not: give all tables alike")
-    if of_spark:
-        from sash.sql.on_spark import OnSpark
-
-        return OnSpark(explaining), dict(tables)
-    given = {name: as_arrow(table) for name, table in tables.items()}
-    if explaining:
-        given = {name: table.slice(0, 0) for name, table in given.items()}
-    return InProcess(explaining), given
+    return bool(of_spark)
 
 
 def _answer(
