@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from sqlglot import exp
 from sqlglot.optimizer.scope import traverse_scope
 
-from sash.conversions import package_of, source_of
+from sash.conversions import computable, package_of, source_of
 from sash.monoids import as_monoid
 from sash.sql.dialects import parse
 from sash.sql.errors import SqlError
@@ -46,9 +46,10 @@ def sql(
 
         return _answer(query, OnSpark(), dict(tables), functions or {}, dialect)
     sources = {name: source_of(table, TAKES) for name, table in tables.items()}
-    given = {name: source.table() for name, source in sources.items()}
+    given = {name: computable(source.table()) for name, source in sources.items()}
     found = _answer(query, InProcess(), given, functions or {}, dialect)
-    return next(iter(sources.values())).like(found)
+    first = next(iter(sources.values()))
+    return first.like(found, _made_of(query, dialect, functions or {}, first.names()))
 
 
 def explain(
@@ -75,7 +76,7 @@ def explain(
     else:
         sources = {name: source_of(table, TAKES) for name, table in tables.items()}
         host = InProcess(explaining=True)
-        given = {name: source.schema().empty_table() for name, source in sources.items()}
+        given = {n: computable(s.schema().empty_table()) for n, s in sources.items()}
     _answer(query, host, given, functions or {}, dialect)
     return SqlExplanation.of(host.steps)
 
@@ -126,6 +127,18 @@ def _shown(number: int, step: Step) -> str:
     why = f", because {step.why}" if step.why else ""
     body = "\n".join(f"   {line}" for line in step.what.splitlines())
     return f"{number}. {step.engine}{why}\n{body}"
+
+
+def _made_of(
+    query: str, dialect: str, functions: Mapping[str, Any], names: list[str]
+) -> Callable[[str], list[str]]:
+    """The columns of a table that a column of the answers is made of, as far as names say."""
+    spelled = {name.lower(): name for name in names}
+    read: dict[str, list[str]] = {}
+    for projection in parse(query, dialect, functions).selects:
+        columns = [column.name.lower() for column in projection.find_all(exp.Column)]
+        read[projection.alias_or_name] = [spelled[name] for name in columns if name in spelled]
+    return lambda out: read.get(out, [out] if out in names else [])
 
 
 def _on_spark(tables: Mapping[str, Any]) -> bool:
