@@ -201,13 +201,15 @@ class ExcludingCombiner:
         """The answers over windows of known rows, and which are null."""
         monoid = self._state.monoid
         assert monoid is not None
-        first = known.parts[0]
-        total, some = self._parts[0].follow(first)[0], first.lo < first.hi
+        first, *others = [(part, piece) for part, piece in zip(self._parts, known.parts)]
+        total, some = first[0].follow(first[1])[0], first[1].lo < first[1].hi
+        others = [each for each in others if each[1].longest > 0]
         nulls = None
-        for i, piece in enumerate(known.parts[1:], 1):
-            younger, more = self._parts[i].follow(piece)[0], piece.lo < piece.hi
-            last = i == len(self._parts) - 1
-            given = monoid if last else partials_of(monoid)
+        if not others:  # no window of this block has a younger piece
+            return merged(monoid, total, some, total, np.zeros_like(some))
+        for part, piece in others:
+            younger, more = part.follow(piece)[0], piece.lo < piece.hi
+            given = monoid if part is others[-1][0] else partials_of(monoid)
             total, nulls = merged(given, total, some, younger, more)
             some = some | more
         return total, nulls

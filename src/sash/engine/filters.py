@@ -2,13 +2,45 @@
 
 from __future__ import annotations
 
+import functools
+from typing import Any, NamedTuple
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sash.engine.bounds import Bounds
+from sash.engine.bounds import Bounds, Lengths
+from sash.engine.fixed import cells_of, column_of, is_fixed, room, true_of
+from sash.engine.frames import time_target
 from sash.engine.pieces import Pieces
 from sash.engine.ranks import Ranks
+from sash.kernel.compiled import compiled
+from sash.kernel.words import Int8, Int64, Memory, attach
+
+
+class Columns(NamedTuple):
+    """What `keep` reads and writes."""
+
+    passes: Int8
+    values: Int64
+    kept: Int64
+    held: int
+
+
+def keep(memory: Memory, n: int) -> int:
+    """Move the values of rows that pass to the front: each is written, and few stay."""
+    q = attach(memory)
+    count = 0
+    for i in range(n):
+        q.kept[count] = q.values[i]
+        count += q.passes[i]
+    return count
+
+
+@functools.cache
+def keeper() -> Any:
+    """The loop, compiled."""
+    return compiled(keep, time_target(np.dtype(np.int64), Lengths, Columns)).run
 
 
 class Passing:
@@ -21,16 +53,24 @@ class Passing:
     def __init__(self) -> None:
         self._ranks = Ranks()
         self._mask: pa.Array | None = None
+        self._passes = np.zeros(0, np.uint8)
         self._found: dict[int, tuple[Bounds, Bounds]] = {}  # of the block at work
 
     def take(self, condition: pa.Array) -> None:
         """Take the condition of a batch's rows."""
         self._mask = pc.fill_null(condition, False) if condition.null_count else condition
-        self._ranks.mark(np.asarray(self._mask))
+        self._passes = true_of(self._mask)
+        self._ranks.mark(self._passes)
 
     def only(self, column: pa.Array) -> pa.Array:
         """The rows of a column, of the batch that was taken last, that pass."""
-        return column.filter(self._mask)
+        kind = column.type
+        if column.null_count or not is_fixed(kind) or kind.bit_width != 64:
+            return column.filter(self._mask)
+        kept = room(len(column) + 1, np.int64)
+        places = (array.ctypes.data for array in (self._passes, cells_of(column), kept))
+        memory = (*(number for place in places for number in (place, 0)), 0)
+        return column_of(kind, kept[: keeper()(memory, len(column))], None)
 
     def of(self, bounds: Bounds | Pieces) -> Bounds | Pieces:
         """The same windows among the rows that pass; asked for again, they are at hand."""

@@ -33,9 +33,23 @@ def cells_of(column: pa.Array) -> np.ndarray:
     return np.frombuffer(column.buffers()[1], cells, len(column), column.offset * cells.itemsize)
 
 
+def bits_of(buffer: pa.Buffer, offset: int, n: int) -> np.ndarray:
+    """n bits of Arrow's as bytes, from the bit `offset` on."""
+    begin, end = offset // 8, -(-(offset + n) // 8)
+    packed = np.frombuffer(buffer, np.uint8, end - begin, begin)
+    return np.unpackbits(packed, count=offset % 8 + n, bitorder="little")[offset % 8 :]
+
+
 def known_of(column: pa.Array) -> np.ndarray:
     """Which values of a column are not null, as bytes."""
-    return np.asarray(pc.is_valid(column)).view(np.uint8)
+    if column.buffers()[0] is None:
+        return np.asarray(pc.is_valid(column)).view(np.uint8)
+    return bits_of(column.buffers()[0], column.offset, len(column))
+
+
+def true_of(condition: pa.BooleanArray) -> np.ndarray:
+    """Which values of a condition without nulls are true, as bytes."""
+    return bits_of(condition.buffers()[1], condition.offset, len(condition))
 
 
 def column_of(kind: pa.DataType, cells: np.ndarray, known: np.ndarray | None) -> pa.Array:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sash.engine.bounds import FURTHEST, Bounds, Lengths
+from sash.engine.fixed import known_of
 from sash.engine.frames import time_target
 from sash.engine.pieces import Pieces
 from sash.engine.tape import Tape
@@ -76,7 +76,7 @@ class Ranks:
         if column.null_count == 0 and self._tape is None:
             self._rows += len(column)
             return column
-        self.mark(np.asarray(pc.is_valid(column)))
+        self.mark(known_of(column))
         return column.drop_null() if column.null_count else column
 
     def mark(self, known: np.ndarray) -> None:

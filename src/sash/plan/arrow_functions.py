@@ -23,6 +23,11 @@ def _is_float(*values: Value) -> bool:
     return any(pa.types.is_floating(v.type) for v in values)
 
 
+def _is_one_number(value: Value) -> bool:
+    """Whether a value is the same for all rows and neither null nor NaN."""
+    return isinstance(value, pa.Scalar) and value.is_valid and value.as_py() == value.as_py()
+
+
 def _double(value: Value) -> Value:
     return value if value.type == pa.float64() else value.cast(pa.float64())
 
@@ -70,15 +75,17 @@ def _binary(function: Any) -> Callable[[Value, Value], Value]:
 def _equal(a: Value, b: Value) -> Value:
     a, b = _alike(a, b)
     same = pc.equal(a, b)
-    if not (_is_float(a) and _is_float(b)):
+    if not (_is_float(a) and _is_float(b)) or _is_one_number(a) or _is_one_number(b):
         return same
     return pc.or_kleene(same, pc.and_kleene(pc.is_nan(a), pc.is_nan(b)))
 
 
 def _less(a: Value, b: Value) -> Value:
     a, b = _alike(a, b)
+    if _is_one_number(a) and _is_float(b):
+        return pc.invert(pc.less_equal(b, a))  # which NaN is not
     less = pc.less(a, b)
-    if not _is_float(b):
+    if not _is_float(b) or _is_one_number(b):
         return less
     number = pc.invert(pc.is_nan(a)) if _is_float(a) else pc.is_valid(a)
     return pc.or_kleene(less, pc.and_kleene(pc.is_nan(b), number))
