@@ -54,8 +54,9 @@ class Stream:
 class Live:
     """A stream at work: tables in, what is now answered out, of the same kind.
 
-    One thread at a time. What `feed` gives is final or, with emit="arrival", as known then. A
-    feed that raises changes nothing.
+    One thread at a time. What `feed` gives is final or, with emit="arrival", as known then; with
+    emit="update" it is the values of the keys for which they have changed. A feed that raises
+    changes nothing.
     """
 
     def __init__(
@@ -63,9 +64,10 @@ class Live:
         query: Query,
         *,
         delay: Any = 0,
-        emit: Literal["final", "arrival"] = "final",
+        emit: Literal["final", "arrival", "update"] = "final",
         late: Late = "count",
         idle: Any = None,
+        lead: Any = 0,
         store: str | stores.Store | None = None,
         name: str = "stream",
         allow_pickle: bool = False,
@@ -73,14 +75,19 @@ class Live:
         cut: Any = None,
         **planning: Any,
     ) -> None:
-        if emit not in ("final", "arrival"):
-            raise ValueError(f"emit must be 'final' or 'arrival', not {emit!r}")
+        if emit not in ("final", "arrival", "update"):
+            raise ValueError(f"emit must be 'final', 'arrival' or 'update', not {emit!r}")
         if late not in ("count", "side"):
             raise ValueError(f"late must be 'count' or 'side', not {late!r}")
+        if emit == "update" and late == "side":
+            raise ValueError("late='side' gives rows, and emit='update' values: use late='count'")
+        if lead and emit != "update":
+            raise ValueError("lead gives values ahead of time: use it with emit='update'")
         if query.every is not None and emit == "arrival":
             raise ValueError("every gives a window once, when it is complete: use emit='final'")
         self._query, self._emit, self._late, self._planning = query, emit, late, Options(**planning)
         self._delay, self._idle = duration_or_number(delay, "delay"), idle
+        self._lead = duration_or_number(lead, "lead")
         self._allow_pickle = allow_pickle
         self._opened = stores.open(store) if isinstance(store, str) else store
         self._owns = isinstance(store, str)
@@ -188,7 +195,12 @@ class Live:
             None if self._idle is None else steps_of(duration_or_number(self._idle, "idle"), unit)
         )
         definition = StreamDefinition(
-            plan, answers, self._emit, idle=idle, allow_pickle=self._allow_pickle
+            plan,
+            answers,
+            self._emit,
+            idle=idle,
+            allow_pickle=self._allow_pickle,
+            lead=steps_of(self._lead, unit),
         )
         self._live = LiveStream(definition, steps_of(self._delay, unit), self._space)
 
@@ -264,9 +276,10 @@ def stream(
     *,
     time: str,
     delay: Any = 0,
-    emit: Literal["final", "arrival"] = "final",
+    emit: Literal["final", "arrival", "update"] = "final",
     late: Late = "count",
     idle: Any = None,
+    lead: Any = 0,
     store: str | stores.Store | None = None,
     name: str = "stream",
     allow_pickle: bool = False,
@@ -278,7 +291,11 @@ def stream(
 
     `delay`: how late a row may come; `emit`: "final" gives each row once no row can change its
     answer, equal to the batch's, "arrival" at once, as known then, "changes" (with `every`)
-    a window whose answers differ from those of the one before. `late`: "count" or "side".
+    a window whose answers differ from those of the one before. "update" gives no rows, but
+    after each batch one row per key whose value has changed, also because time has passed: keys,
+    the watermark, and the answers over the windows that end there. `lead`: with "update", how far
+    ahead values are given too: a row for each moment up to the watermark and the lead at which
+    the value of a key changes if no rows come. `late`: "count" or "side".
     `idle`: forget a key without rows for so long. `store`: "lmdb:folder", "redis://…" or a
     store: `commit()` has it keep the state, under `name`, and the next process goes on from it.
 
@@ -300,7 +317,8 @@ def stream(
     {'n': 2}
     """
     options = {
-        "delay": delay, "emit": emit, "late": late, "idle": idle, "store": store, "name": name,
+        "delay": delay, "emit": emit, "late": late, "idle": idle, "lead": lead,
+        "store": store, "name": name,
         "allow_pickle": allow_pickle, "history": history, "cut": cut, **planning,
     }  # fmt: skip
     times: Any = time if isinstance(time, str) else names_of(time, "time")

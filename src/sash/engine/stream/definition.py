@@ -24,8 +24,10 @@ from sash.engine.stream.pages import StateError
 from sash.engine.stream.partials import PartialState
 from sash.plan.choose import Choice, Cost
 from sash.plan.definition import output_schema
+from sash.plan.expressions import columns_of
 from sash.plan.plan import FramePlan, Plan, State
 from sash.plan.reach import Reach, reach_of, steps_of
+from sash.plan.types import tick_kind
 from sash.windows.frames import (
     Lifetime,
     Range,
@@ -43,7 +45,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Structure = Literal["tree", "rows", "tail", "so far", "waiting", "slices"]
 PARTIALS = ("count", "known", "first", "last", "argument", "combine")
 """The kinds of states that partials answer; others need the rows of a window."""
-Emit = Literal["final", "arrival"]
+Emit = Literal["final", "arrival", "update"]
 
 
 class Stats(NamedTuple):
@@ -68,9 +70,10 @@ class StreamDefinition:
     """A plan over a stream; `answers` has the types of its answers.
 
     `emit`: "final", each row once the watermark has passed all that its windows reach;
-    "arrival", at once. `idle`: after how long without a row a key is forgotten, in ticks of
-    time. `shards`: into how many groups keys are hashed. `allow_pickle`: whether partials that
-    are objects of a user's own class may be kept as pickles.
+    "arrival", at once; "update", no rows, but the values of keys that have changed, as of the
+    watermark, and with a `lead` those ahead of it. `idle`: after how long without a row a key is
+    forgotten, in ticks of time. `shards`: into how many groups keys are hashed. `allow_pickle`:
+    whether partials that are objects of a user's own class may be kept as pickles.
     """
 
     plan: Plan
@@ -79,9 +82,12 @@ class StreamDefinition:
     shards: int = 1
     idle: float | None = None
     allow_pickle: bool = False
+    lead: float = 0
 
     def __post_init__(self) -> None:
         every = self.plan.query.every
+        if self.emit == "update":
+            self._check_values()
         for kind in () if every is None else every.kinds:
             if isinstance(kind, SlidingCalendar):
                 raise ValueError(
@@ -103,6 +109,43 @@ class StreamDefinition:
                 f"{names}: on a stream with windows of several kinds, every takes aggregations "
                 "that slices answer: make a call for each kind"
             )
+
+    def _check_values(self) -> None:
+        """Raise ValueError where a key's value at a moment has no meaning."""
+        query = self.plan.query
+        if query.every is not None:
+            raise ValueError("every gives a window once, when it is complete: use emit='final'")
+        if self.lead and tick_kind(self.schema.field(query.time).type) != "i":
+            raise ValueError(f"lead: {query.time!r} is a float: use times or whole numbers")
+        for out, a in query.aggregations.items():
+            name, frame = out.partition(" #")[0], a.frame
+            if frame is not None and frame.needs_following:
+                raise ValueError(
+                    f"{name}: {frame} looks ahead, and the value of a key is that of now: end the "
+                    "window at the row, or use emit='final'"
+                )
+            if frame is not None and (frame.exclude is not None or not frame.peers):
+                raise ValueError(
+                    f"{name}: there is no row at a moment that {frame} could leave out: use a "
+                    "frame without exclude and peers, or emit='final'"
+                )
+        if names := self.outputs_of("rows"):
+            raise ValueError(
+                f"{names[0].partition(' #')[0]}: its answers are no small partials, so "
+                "emit='update' does not have them: use an approximation or emit='final'"
+            )
+        self.check_results()
+
+    def check_results(self) -> None:
+        """Raise ValueError where a result is not made of aggregations alone."""
+        query = self.plan.query
+        for out, result in query.results.items():
+            own = [name for name in columns_of(result) if name not in query.aggregations]
+            if own:
+                raise ValueError(
+                    f"{out}: it reads the row's column {own[0]!r}, and the value of a key has no "
+                    "row: make it of aggregations alone"
+                )
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -128,14 +171,22 @@ class StreamDefinition:
     @cached_property
     def passthrough(self) -> list[str]:
         """The columns that only come out again."""
-        if self.plan.query.every is not None:
+        if not self.gives_rows:
             return []
         return [name for name in self.schema.names if name not in self.needed]
+
+    @property
+    def gives_rows(self) -> bool:
+        """Whether the rows that come in come out; windows or keys' values do otherwise."""
+        return self.plan.query.every is None and self.emit != "update"
 
     @cached_property
     def output(self) -> pa.Schema:
         """The columns that come out."""
-        known = output_schema(self.plan.query, self.schema)
+        query = self.plan.query
+        known = output_schema(query, self.schema)
+        if self.emit == "update":
+            known = pa.schema([known.field(n) for n in (*query.by, query.time, *query.outputs)])
         return pa.schema([pa.field(f.name, self.answers.get(f.name, f.type)) for f in known])
 
     def as_output(self, columns: Mapping[str, Any]) -> pa.Table:
@@ -216,7 +267,15 @@ class StreamDefinition:
             kinds = self.plan.query.every.kinds
             sizes = [steps_of(k.size, self.plan.unit) for k in kinds if isinstance(k, Sliding)]
             return max(sizes) + self.steps_back
-        return max((_or_infinity(frame.reach.behind) for frame in self.by_time), default=0)
+        behind = max((_or_infinity(frame.reach.behind) for frame in self.by_time), default=0)
+        return max(behind, self._noticed) if self.emit == "update" else behind
+
+    @cached_property
+    def _noticed(self) -> float:
+        """How long rows are kept so that it is noticed when sessions end and keys are idle."""
+        frames = [each.frame for each in self.plan.frames]
+        gaps = [steps_of(f.gap, self.plan.unit) for f in frames if isinstance(f, Session)]
+        return max((*gaps, self.idle or 0), default=0) + 1
 
     @cached_property
     def steps_back(self) -> float:
@@ -243,7 +302,8 @@ class StreamDefinition:
     @cached_property
     def keeps_bulks(self) -> bool:
         """Whether rows are kept in bulks by time."""
-        return bool(self.by_time) or self.ahead > 0 or self.emit == "arrival"
+        by_rows = self.emit == "arrival" or (self.emit == "update" and self._noticed > 1)
+        return bool(self.by_time) or self.ahead > 0 or by_rows
 
     def horizon(self, watermark: float) -> float:
         """The time from which on rows by time are needed once the watermark is there."""

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from sash.engine import row_windows
-from sash.engine.columns import numbers, one_array
+from sash.engine.columns import filled, numbers, one_array
 from sash.engine.frames import Finder
 from sash.engine.row_windows import ends_of
 from sash.engine.rows import HELD
@@ -97,16 +98,41 @@ class TailWindows:
         begins, last = per_key(table)
         tails.write(rows.select(self.columns), last - np.maximum(first[last], begins) + 1)
 
-    def current(self, tails: Tails, key: KeyMap) -> dict[str, Any]:
-        """The answers of a key's last row."""
-        table = tails.read(key)
+    def current(
+        self, tails: Tails, keys: KeyMap, of: np.ndarray, moments: np.ndarray, idle: float | None
+    ) -> dict[str, pa.Array]:
+        """The answers of keys' last rows at moments; over no rows for a key that has none, or
+        none for so long that it is forgotten."""
+        table, nothing = tails.read(keys), self._nothing
         if table is None:
-            return {}
+            return {
+                o.name: pa.array([nothing[o.name]] * len(of), o.type) for o in self.plan.outputs
+            }
+        place, last = np.full(len(keys.ids), -1), per_key(table)[1]
+        place[np.searchsorted(keys.ids, numbers(one_array(table.column(KEY)))[last])] = last
+        place = place[of]
+        if idle is not None:
+            times = numbers(one_array(table.column(tails.time)))
+            place = np.where(times[place] < moments - idle, -1, place)
         table = table.append_column(HELD, pa.array(np.ones(table.num_rows, np.bool_)))
         whole = pa.Table.from_batches(
             list(row_windows.run(self.plan, table.to_batches(), ordered=True))
         )
-        return {o.name: whole.column(o.name)[-1].as_py() for o in self.plan.outputs}
+        none, chosen = place < 0, pa.array(place, mask=place < 0)
+        return {
+            name: filled(one_array(whole.column(name)).take(chosen), none, value)
+            for name, value in nothing.items()
+        }
+
+    @cached_property
+    def _nothing(self) -> dict[str, Any]:
+        """The answers over no rows."""
+        found = {}
+        for output in self.plan.outputs:
+            state = self.plan.states[output.state]
+            counts = state.kind in ("count", "known", "groups")
+            found[output.name] = 0 if counts else state.nothing[output.member]
+        return found
 
     def _items(self, tails: Tails, rows: pa.Table) -> tuple[pa.Table, np.ndarray]:
         table, new = after(tails.read(keys_of(rows)), rows.select(self.columns))
@@ -189,27 +215,35 @@ class SoFarWindows:
         return ids[order], times[order], ended[order], new[order], items, order
 
     def current(
-        self, tails: Tails, keys: KeyMap, of: np.ndarray, moments: np.ndarray
+        self, tails: Tails, keys: KeyMap, of: np.ndarray, moments: np.ndarray, idle: float | None
     ) -> list[list[pa.Array]]:
         """The answers over keys' windows so far, at moments.
 
-        `of`: the place of each one's key among the keys; in order of key and moment.
+        `of`: the place of each one's key among the keys; in order of key and moment. A key whose
+        last row is older than `idle` is forgotten.
         """
         so_far, n = tails.read(keys), len(of)
-        ids, times = keys.ids[of], moments.astype(self._dtype)
-        ended, items = np.zeros(n, np.int8), [state.none(n) for state in self.states]
-        order, new = np.arange(n), np.ones(n, np.bool_)
+        moments = moments.astype(self._dtype)
+        codes, times, ended = np.arange(n), moments, np.zeros(n, np.int8)
+        items, order = [state.none(n) for state in self.states], np.arange(n)
         if so_far is not None:
-            ids = np.append(numbers(one_array(so_far.column(KEY))), ids)
-            times = np.append(numbers(one_array(so_far.column(self._time))), times)
-            ended = np.append(np.asarray(one_array(so_far.column(ENDED))), ended)
+            known = np.searchsorted(keys.ids, numbers(one_array(so_far.column(KEY))))
+            place = np.full(len(keys.ids), -1)
+            place[known] = np.arange(len(known))
+            seen = numbers(one_array(so_far.column(self._time))).astype(self._dtype)
+            there = place[of] >= 0
+            if idle is not None:
+                there &= seen[place[of]] >= moments - idle
+            each = place[of][there]  # the window so far, for each moment: none ends a session
+            codes, times = np.append(np.flatnonzero(there), codes), np.append(seen[each], times)
+            ended = np.append(np.asarray(one_array(so_far.column(ENDED)))[each], ended)
             items = [
-                Items.concat([state.items_of(so_far, prefix(i)), each])
-                for i, (state, each) in enumerate(zip(self.states, items, strict=True))
+                Items.concat([state.items_of(so_far, prefix(i)).take(each), none])
+                for i, (state, none) in enumerate(zip(self.states, items, strict=True))
             ]
-            order, new = np.lexsort([times, ids]), np.append(np.zeros(so_far.num_rows, bool), new)
-        lo, hi = self._bounds(ids[order], times[order], ended[order])
-        asked = np.flatnonzero(new[order])
+            order = np.argsort(codes, kind="stable")
+        lo, hi = self._bounds(codes[order], times[order], ended[order])
+        asked = np.flatnonzero(order >= len(codes) - n)
         return [
             state.answer(each.take(order), lo[asked], hi[asked])
             for state, each in zip(self.states, items, strict=True)

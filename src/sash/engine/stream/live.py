@@ -102,8 +102,8 @@ class LiveStream:
         self._shard.load(rows, cut)
 
     def _columns(self) -> list[str]:
-        query = self.definition.plan.query
-        return self.definition.schema.names if query.every is None else self.definition.needed
+        definition = self.definition
+        return definition.schema.names if definition.gives_rows else definition.needed
 
     def advance(self, watermark: float) -> Step:
         """Time passes without rows."""

@@ -100,6 +100,7 @@ class Manifest:
     pending: list[Pending] = field(default_factory=list)
     tails: dict[str, list[Page]] = field(default_factory=dict)
     collided: dict[str, int] = field(default_factory=dict)  # "hash/check" of a key: its number
+    unseen: list[Page] = field(default_factory=list)  # keys whose values have yet to come out
 
     @property
     def _trunks(self) -> tuple[Trunk, Trunk]:
@@ -114,13 +115,14 @@ class Manifest:
             pending=list(self.pending),
             tails={name: list(pages) for name, pages in self.tails.items()},
             collided=dict(self.collided),
+            unseen=list(self.unseen),
         )
 
     @property
     def pages(self) -> list[Page]:
         """All pages that are named."""
         found = [page for trunk in self._trunks for n in trunk.nodes.values() for page in n.pages]
-        found += [each.page for each in self.pending]
+        found += [*(each.page for each in self.pending), *self.unseen]
         return found + [page for pages in self.tails.values() for page in pages]
 
     @property
@@ -141,7 +143,7 @@ class Manifest:
         data = {
             "format": FORMAT,
             **{name: getattr(self, name) for name in
-               ("definition", "watermark", "arrived", "complete", "tails", "collided")},
+               ("definition", "watermark", "arrived", "complete", "tails", "collided", "unseen")},
             "bulks": self.bulks.dump(),
             "reread": self.reread.dump(),
             "pending": [(p.page, p.start, p.oldest, p.youngest) for p in self.pending],
@@ -168,4 +170,6 @@ class Manifest:
         bulks, reread = (Trunk.load(found.pop(name)) for name in ("bulks", "reread"))
         pending = [Pending(Page(*page), *rest) for page, *rest in found.pop("pending")]
         tails = {name: [Page(*p) for p in pages] for name, pages in found.pop("tails").items()}
-        return Manifest(**found, bulks=bulks, reread=reread, pending=pending, tails=tails)
+        unseen = [Page(*page) for page in found.pop("unseen", [])]
+        found |= {"bulks": bulks, "reread": reread, "pending": pending, "tails": tails}
+        return Manifest(**found, unseen=unseen)

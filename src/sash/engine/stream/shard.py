@@ -20,10 +20,12 @@ import pyarrow as pa
 from sash.engine import row_windows
 from sash.engine.changed import ChangedWindows
 from sash.engine.columns import numbers, one_array, with_exact_decimals
+from sash.engine.expressions import outputs
 from sash.engine.order import tick_type, ticks
 from sash.engine.rows import HELD
+from sash.engine.stream.current import Asked, Values, distinct, key_map, named
 from sash.engine.stream.definition import Stats, StreamDefinition
-from sash.engine.stream.forest import Collision, Forest, KeyMap, Rows, joined, starts, taken
+from sash.engine.stream.forest import Collision, Forest, Rows, joined, starts, taken
 from sash.engine.stream.key_windows import SoFarWindows, TailWindows, WaitingRows, keyed
 from sash.engine.stream.keys import another_number, renumbered
 from sash.engine.stream.manifest import Manifest, Node, Pending
@@ -32,6 +34,7 @@ from sash.engine.stream.partials import PartialState
 from sash.engine.stream.sliced import RereadWindows, SlicedWindows
 from sash.engine.stream.tails import Tails
 from sash.engine.stream.time_windows import NUMBER, Due, Edges, TimeWindows, marked
+from sash.engine.stream.updates import Changes, Updates
 
 BULK = 1 << 14
 """Rows of a bulk, about: a larger batch is cut at times into several."""
@@ -79,6 +82,7 @@ class Work:
         every = plan.query.every is not None
         self.sliced = SlicedWindows(definition) if every else None
         self.every_row = RereadWindows(definition, rows) if every and rows else None
+        self.changes = Changes(definition, self.dtype) if definition.emit == "update" else None
 
     def _partial(self, state: Any) -> PartialState:
         return PartialState(self.definition.plan, state, self.definition.allow_pickle)
@@ -138,8 +142,7 @@ class Shard:
         fresh, late = self._on_time(rows, before)
         if not fresh.num_rows and now == before:
             return Step(self.definition.output.empty_table(), late, self._stats(rows, 0, late))
-        answer = self._at_once if self.definition.emit == "arrival" else self._final
-        found = self._whole(answer, self._in_time(fresh), before, now)
+        found = self._whole(self._emit, self._in_time(fresh), before, now)
         return Step(found, late, self._stats(rows, found.num_rows, late))
 
     @with_exact_decimals
@@ -229,6 +232,13 @@ class Shard:
             self.work.dtype, copy=False
         )
 
+    @property
+    def _emit(self) -> Callable[..., pa.Table]:
+        """What a batch does, by when rows are answered."""
+        if self.definition.emit == "update":
+            return self._updated
+        return self._at_once if self.definition.emit == "arrival" else self._final
+
     # emit="final".
 
     def _final(self, rows: pa.Table, before: float | None, now: float | None) -> pa.Table:
@@ -259,6 +269,9 @@ class Shard:
             self._settle(-math.inf if before is None else before, now)
             return nothing
         due = self._passed(rows, before, now)
+        if self.definition.emit == "update" and due is not None:
+            keys = due.select([KEY, CHECK, *self.definition.plan.query.by])
+            self.manifest.unseen.append(self.pages.add(distinct(keys)))
         if due is not None and self.work.waiting is not None:
             self._answers(due)  # rows wait with their other answers
         elif due is not None:
@@ -373,7 +386,7 @@ class Shard:
         for name, tailed in work.tails.items():
             columns |= tailed.answer(self._tails(name), due)
         for name, so_far in work.so_far.items():
-            columns |= self._named(so_far, so_far.answer(self._tails(name), due))
+            columns |= named(self.definition, so_far, so_far.answer(self._tails(name), due))
         self._advance(due)
         if work.waiting is not None:
             table = work.waiting.step(self._tails("waiting"), pa.table(columns))
@@ -390,19 +403,8 @@ class Shard:
     def _by_time(self, groups: list[Due]) -> dict[str, Any]:
         found: dict[str, Any] = {}
         for windows in self.work.by_time:
-            found |= self._named(windows, windows.answer(self.forest, groups))
+            found |= named(self.definition, windows, windows.answer(self.forest, groups))
         return found
-
-    def _named(
-        self, windows: TimeWindows | SoFarWindows, answers: list[list[pa.Array]]
-    ) -> dict[str, Any]:
-        """The answers of states by the names of their outputs."""
-        number = {s.state.number: found for s, found in zip(windows.states, answers, strict=True)}
-        return {
-            output.name: number[output.state][output.member]
-            for output in self.definition.plan.outputs
-            if output.state in number
-        }
 
     def _reread(self, groups: list[Due]) -> dict[str, Any]:
         """Answers that are no small partials, from all rows of the windows."""
@@ -521,7 +523,8 @@ class Shard:
         for name, tailed in work.tails.items():
             found |= tailed.answer(self._tails(name), rows.table)
         for name, so_far in work.so_far.items():
-            found |= self._named(so_far, so_far.answer(self._tails(name), rows.table))
+            answers = so_far.answer(self._tails(name), rows.table)
+            found |= named(self.definition, so_far, answers)
         return {name: answers.take(places) for name, answers in found.items()}
 
     def _settle(self, before: float, now: float) -> None:
@@ -541,35 +544,52 @@ class Shard:
             return
         self._advance(rows.table)
 
-    # One key, now.
+    # emit="update", and one key now.
+
+    def _updated(self, rows: pa.Table, before: float | None, now: float | None) -> pa.Table:
+        """The values of the keys for which they have changed, as of the watermark."""
+        sealed = self._sealed(rows, now)
+        if now is None or now == before:
+            return self.definition.output.empty_table()
+        assert self.work.changes is not None
+        updates = Updates(self.work.changes, self.values, before, now, self.work.dtype)
+        new = [self.pages.table(page) for page in self.manifest.unseen]
+        keys = updates.keys(sealed, new)
+        old = updates.known(keys)
+        if sealed is not None:
+            self._seal(sealed)
+            self._advance(sealed)
+        self.pages.drop(*self.manifest.unseen)
+        self.manifest.unseen = []
+        self.pages.cost.keys = keys.num_rows
+        is_new = np.zeros(keys.num_rows, np.bool_)
+        for each in new:
+            is_new |= np.isin(keys.column(KEY), each.column(KEY))
+        return updates.changed(keys, old, is_new)
+
+    @property
+    def values(self) -> Values:
+        """What keys' values are."""
+        work = self.work
+        return Values(
+            self.definition, self.forest, work.by_time, work.so_far, work.tails, self._tails
+        )
 
     @with_exact_decimals
     def current(self, row: pa.Table) -> dict[str, Any]:
         """The answers of the key of one row, at the watermark (the youngest time, on arrival)."""
-        manifest, found = self.manifest, dict.fromkeys(o.name for o in self.definition.plan.outputs)
-        row = renumbered(row, manifest.collided)
-        ids, checks = (numbers(one_array(row.column(name))) for name in (KEY, CHECK))
-        key = KeyMap(ids, checks, None, [])
-        leaves = self.forest.leaves
+        manifest, leaves = self.manifest, self.forest.leaves
         now = manifest.watermark
         if self.definition.emit == "arrival" and leaves:
             now = leaves[-1].youngest
+        names = self.definition.plan.query.outputs
         if now is None:
-            return found
-        asked = key, np.zeros(1, np.int64), np.array([now], self.work.dtype)
-        for windows in self.work.by_time:
-            answers = windows.current(self.forest, *asked)
-            found |= {
-                name: answer[0].as_py() for name, answer in self._named(windows, answers).items()
-            }
-        for name, so_far in self.work.so_far.items():
-            answers = so_far.current(self._tails(name), *asked)
-            found |= {
-                out: answer[0].as_py() for out, answer in self._named(so_far, answers).items()
-            }
-        for name, tailed in self.work.tails.items():
-            found |= tailed.current(self._tails(name), key)
-        return found
+            return dict.fromkeys(names)
+        self.definition.check_results()
+        keys = key_map(renumbered(row, manifest.collided))
+        answers = self.values.answers(Asked.now(keys, now, self.work.dtype))
+        found = outputs(self.definition.plan, {}, answers)
+        return {name: value[0].as_py() for name, value in zip(names, found, strict=True)}
 
     # What no longer counts.
 
