@@ -276,7 +276,7 @@ def stream(
     *,
     time: str,
     delay: Any = 0,
-    emit: Literal["final", "arrival", "update"] = "final",
+    emit: Literal["final", "arrival", "changes", "update"] = "final",
     late: Late = "count",
     idle: Any = None,
     lead: Any = 0,
