@@ -7,13 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 
 
 def test_same_calls() -> None:
-    pytest.importorskip("grpc", reason="Spark Connect needs pyspark[connect]")
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
     path = os.pathsep.join([str(ROOT), *filter(None, [kept.get("PYTHONPATH")])])
     done = subprocess.run(
