@@ -364,13 +364,16 @@ class Shard:
         parts = []
         for leaf in self.forest.between(after, now - ahead):
             table = self.pages.table(leaf.rows)  # type: ignore[arg-type]
+            times = self._times(table)
+            due = (times > after) & (times <= now - ahead)
+            if not due.any():  # its other columns may be gone
+                continue
             if leaf.rest is not None:
                 rest = self.pages.table(leaf.rest)
                 for name in rest.column_names:
                     table = table.append_column(name, rest.column(name))
-            times = self._times(table)
-            parts.append(table.filter(pa.array((times > after) & (times <= now - ahead))))
-        if not sum(part.num_rows for part in parts):
+            parts.append(table.filter(pa.array(due)))
+        if not parts:
             return None
         table = pa.concat_tables(parts).combine_chunks()
         order = by_key_and_time(numbers(one_array(table.column(KEY))), self._times(table))
