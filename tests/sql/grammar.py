@@ -54,9 +54,11 @@ PLAIN = [
     "sum(i * 2 + 1)", "max(coalesce(i, 0))", "stddev(y)", "stddev_pop(y)", "variance(y)",
     "var_pop(y)", "covar_pop(i, y)", "covar_samp(i, y)", "regr_count(y, i)",
     "bool_and(b)", "bool_or(b)", "min(dec)", "max(dec)", "sum(dec)",
-    "median(y)",
 ]  # fmt: skip
 """Aggregations that do not depend on the order of rows."""
+
+AS_IN_DUCKDB = ["median(y)"]
+"""Spark's median takes no frame."""
 
 AS_IN_SPARK = ["corr(i, y)", "regr_slope(y, i)", "skewness(y)", "kurtosis(y)", "max_by(s, id)"]
 """Where DuckDB has NaN, or another definition."""
@@ -73,7 +75,12 @@ PLACES = [
 DISTINCT = ["count(DISTINCT {any})", "sum(DISTINCT i)"]
 ANY = ["i", "x", "s", "b", "ts", "d", "dec"]
 NUMBER = ["i", "x", "y"]
-BY_NUMBER = {"t": ["1", "2", "5"], "f": ["0.5", "1", "2"], "i": ["3", "10"]}
+BY_NUMBER = {
+    "dec": ["0.5", "2", "5.25"],
+    "t": ["1", "2", "5"],
+    "f": ["0.5", "1", "2"],
+    "i": ["3", "10"],
+}
 BY_TIME = ["INTERVAL '5' MINUTE", "INTERVAL '30' MINUTE", "INTERVAL '1' HOUR"]
 BY_DAY = ["INTERVAL '1' DAY", "INTERVAL '3' DAY"]
 CONDITIONS = ["b", "i > 0", "s = 'a' OR b", "x IS NOT NULL", "NOT b AND i < 10"]
@@ -114,7 +121,7 @@ class Grammar:
             calls = IN_ORDER + (KNOWN_ONLY if self.duckdb else [])
             frame = self._counted(random, "ROWS")
             return self._over(random, random.choice(calls), self._order(random, True), frame)
-        plain = PLAIN if self.duckdb else PLAIN + AS_IN_SPARK
+        plain = PLAIN + (AS_IN_DUCKDB if self.duckdb else AS_IN_SPARK)
         call = random.choice(plain if kind == "plain" else DISTINCT)
         if self.duckdb and kind == "plain" and random.random() < 0.2:
             call = f"{call} FILTER (WHERE {random.choice(CONDITIONS)})"
@@ -136,7 +143,8 @@ class Grammar:
         return self._over(random, call, self._order(random, total), frame)
 
     def _measured(self, random: Random) -> tuple[str, list[str]]:
-        column = random.choice(["t", "t", "f", "i", "ts", "ts", "d"])
+        of_both = ["t", "t", "f", "i", "ts", "ts", "d"]
+        column = random.choice([*of_both, "dec"] if self.duckdb else of_both)
         if column in BY_NUMBER:
             return column, BY_NUMBER[column]
         return column, BY_TIME if column == "ts" else BY_DAY

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import sys
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 import duckdb
@@ -206,3 +208,35 @@ def test_nan_and_null_in_the_order_of_a_range() -> None:
     found = sash.sql(query.format("CURRENT ROW"), t=t)["s"].to_pylist()
     assert alike(found, [1, 18, 4, 9, 18])
     assert sash.sql(query.format("1 PRECEDING"), t=t)["s"].to_pylist() == [None, 18, 4, 1, 18]
+
+
+def test_intervals_decimals_and_arguments_that_skip_nulls() -> None:
+    start = dt.datetime(2024, 1, 1)
+    t = pa.table(
+        {
+            "ts": [start + dt.timedelta(hours=h) for h in (0, 20, 30)],
+            "d": pa.array([Decimal("1.00"), Decimal("1.50"), None], pa.decimal128(9, 2)),
+            "x": [None, 1, 2],
+        }
+    )
+    for length in ("INTERVAL 1 DAY 4 HOURS", "INTERVAL '1 04:00:00' DAY TO SECOND",
+                   "INTERVAL '28' HOURS"):  # fmt: skip
+        frame = f"ORDER BY ts RANGE BETWEEN {length} PRECEDING AND CURRENT ROW"
+        assert sash.sql(f"SELECT count(*) OVER ({frame}) AS n FROM t", t=t)["n"].to_pylist() == [
+            1, 2, 2]  # fmt: skip
+    by_decimal = "SELECT sum(x) OVER (ORDER BY d RANGE BETWEEN 0.5 PRECEDING AND CURRENT ROW) AS s"
+    assert sash.sql(f"{by_decimal} FROM t", t=t)["s"].to_pylist() == [None, 1, 2]
+    for call, expected in {"first_value(x, true)": 1, "first_value(x, false)": None,
+                           "last(x) IGNORE NULLS": 2}.items():  # fmt: skip
+        query = f"SELECT {call} OVER (ORDER BY ts ROWS BETWEEN 9 PRECEDING AND 9 FOLLOWING) AS v"
+        assert sash.sql(f"{query} FROM t", t=t)["v"].to_pylist() == [expected] * 3
+    exact = sash.sql("SELECT sum(d * 1.5) OVER () AS s FROM t", t=t)["s"].to_pylist()[0]
+    assert exact == Decimal("3.75")
+
+
+def test_types_that_an_aggregation_does_not_take_are_the_hosts() -> None:
+    query = "SELECT avg(ts) OVER (ORDER BY ts) AS a, sum(x) OVER (ORDER BY ts) AS s FROM t"
+    times = T.set_column(1, "ts", T["ts"].cast(pa.timestamp("s")))
+    text = sash.sql.explain(query, t=times)
+    assert "DuckDB, because a: mean takes a column of numbers" in text
+    assert sash.sql(query, t=times)["s"].to_pylist() == [5, 12, 12, 13]

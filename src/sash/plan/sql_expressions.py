@@ -89,6 +89,8 @@ def _other(kind: str, tree: Any, go: Any) -> Expression | None:
 
 
 def _function(kind: str, tree: Any, go: Any) -> Expression | None:
+    if kind == "DPipe":
+        return Call("concat", (go(tree.this), go(tree.expression)))
     if kind in ("Coalesce", "Greatest", "Least", "Concat"):
         first = [] if tree.this is None else [tree.this]
         return Call(kind.lower(), tuple(map(go, [*first, *tree.expressions])))

@@ -42,8 +42,13 @@ NAMES: dict[type[exp.Expr], str] = {
 COLUMNS = ("column", "condition", "measure", "argument", "weight", "x", "y")
 """How `sash.functions` calls the parameters that are columns; others are constants."""
 
-SPELLED = {"std": "stddev", "avg": "mean", "sumdistinct": "sum_distinct", "maxcount": "max_count",
-           "mincount": "min_count", "product": "product", "geometric_mean": "geomean"}  # fmt: skip
+SPELLED = {
+    "std": "stddev", "avg": "mean", "sumdistinct": "sum_distinct", "maxcount": "max_count",
+    "mincount": "min_count", "geometric_mean": "geomean", "every": "bool_and", "some": "bool_or",
+    "any": "bool_or",
+}  # fmt: skip
+"""Other names of some functions, as PostgreSQL, DuckDB and the papers have them."""
+
 IGNORING = ("first", "last", "first_value", "last_value", "nth_value", "lag", "lead", "any_value")
 KNOWN = [name for name in sf.__all__ if name not in ("TIME", "apply", "function", "window_rank")]
 

@@ -19,6 +19,23 @@ OWN_ORDER = ("ARGMAX", "ARGMIN")
 """Functions that sqlglot takes for max_by and min_by, which have another order of arguments."""
 
 
+ENDS: dict[str, type[exp.Expr]] = {
+    "FIRST": exp.First, "FIRST_VALUE": exp.FirstValue, "LAST": exp.Last,
+    "LAST_VALUE": exp.LastValue, "ANY_VALUE": exp.AnyValue,
+}  # fmt: skip
+"""Functions of Spark's whose second argument says whether nulls are skipped."""
+
+
+def _at_end(made: type[exp.Expr]) -> Any:
+    def build(arguments: list[Any]) -> exp.Expr:
+        found = made(this=arguments[0] if arguments else None)
+        if len(arguments) != 2 or not isinstance(arguments[1], exp.Boolean):
+            return found
+        return (exp.IgnoreNulls if arguments[1].this else exp.RespectNulls)(this=found)
+
+    return build
+
+
 class _Text(Spark):
     """Spark's SQL with all that a frame can say."""
 
@@ -59,7 +76,8 @@ def _dialect(name: str, functions: tuple[str, ...]) -> Any:
     base = sqlglot.Dialect.get_or_raise(name)
     left_out = {*functions, *OWN_ORDER}
     parser = extended(base.parser_class)
-    known = {key: build for key, build in parser.FUNCTIONS.items() if key not in left_out}
+    built = parser.FUNCTIONS | {name: _at_end(made) for name, made in ENDS.items()}
+    known = {key: build for key, build in built.items() if key not in left_out}
     special = {k: p for k, p in parser.FUNCTION_PARSERS.items() if k not in left_out}
     made = type(parser.__name__, (parser,), {"FUNCTIONS": known, "FUNCTION_PARSERS": special})
     return type(f"Sash{name}", (type(base),), {"Parser": made})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 from sqlglot import exp
@@ -74,10 +75,11 @@ def resolved(window: exp.Window, named: Mapping[str, exp.Window]) -> Over:
     return Over(base.keys, ordered or base.order, spec or base.spec)
 
 
-def frame_of(over: Over, unit: str) -> Frame:
+def frame_of(over: Over, unit: str, scale: int = 1) -> Frame:
     """The frame of an OVER clause. `unit`: what the order is, "time", "date", "number" or "peers".
 
-    "peers": only which rows are equal is known, not how far they are apart.
+    "peers": only which rows are equal is known, not how far they are apart. `scale`: how many
+    steps of the order's numbers a distance of 1 is.
     """
     spec = over.spec
     if spec is None:
@@ -87,6 +89,8 @@ def frame_of(over: Over, unit: str) -> Frame:
     kind = spec.args["kind"].upper()
     start = _bound(spec.args["start"], spec.args.get("start_side"), unit, kind)
     end = _bound(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"), unit, kind)
+    if kind == "RANGE" and scale != 1:
+        start, end = _scaled(start, scale), _scaled(end, scale)
     made: Any
     if kind == "ROWS":
         made = rows_between(start, end, empty=True)
@@ -95,6 +99,15 @@ def frame_of(over: Over, unit: str) -> Frame:
     else:
         made = range_between(start, end, empty=True)
     return _excluding(spec, made)
+
+
+def _scaled(bound: Any, scale: int) -> Any:
+    if not bound or isinstance(bound, Duration):
+        return bound
+    steps = Fraction(str(bound)) * scale
+    if steps.denominator != 1:
+        raise NotTaken(f"RANGE {abs(bound)}: it has more places than the decimals of the order")
+    return int(steps)
 
 
 def peers_of(over: Over) -> Frame:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -23,6 +23,9 @@ from sash.sql.periodic_arrow import cumulated, edges_of
 from sash.sql.types import sql_type
 from sash.tables import windowed
 
+WHOLE_DIGITS = 18
+"""Digits of a decimal that fits in 64 bits as a number of its smallest steps."""
+
 ZERO = "__sash_zero"
 """A column of zeros: the order of windows without one."""
 
@@ -38,6 +41,7 @@ class Order:
     unit: str
     descending: bool = False
     unmeasured: Expression | None = None
+    scale: int = 1  # steps of a unit: of decimals, 10 to the number of their places
 
 
 @dataclass
@@ -122,6 +126,13 @@ class InProcess:
         """The windows' rows."""
         return windowed(table, by, time=order.time, descending=order.descending, **options)
 
+    def check(self, table: pa.Table, rows: Any, asked: Mapping[str, Expression]) -> None:
+        """NotTaken where an aggregation does not take the type of its column, say."""
+        try:
+            rows.query(**asked).check(table.schema)
+        except TypeError as problem:
+            raise NotTaken(str(problem)) from problem
+
     def timed(self, table: pa.Table, time: str) -> pa.Table:
         """The rows that have a time; a date is the moment that it begins."""
         column = table.column(time)
@@ -151,6 +162,12 @@ def _measured(table: pa.Table, key: Key) -> tuple[pa.Table, Order] | None:
     kind = column.type
     is_float = pa.types.is_float32(kind) or pa.types.is_float64(kind)
     is_time = pa.types.is_timestamp(kind) or pa.types.is_date(kind)
+    if pa.types.is_decimal128(kind) and kind.precision <= WHOLE_DIGITS and kind.scale >= 0:
+        name = f"__sash_order_{len(table.column_names)}"
+        tens = pa.scalar(10**kind.scale, pa.decimal128(kind.scale + 1, 0))
+        made = table.append_column(name, pc.multiply(column, tens).cast(pa.int64()))
+        found = _measured(made, key._replace(column=name))
+        return None if found is None else (found[0], replace(found[1], scale=10**kind.scale))
     if not (is_float or is_time or pa.types.is_integer(kind)) or pa.types.is_uint64(kind):
         return None
     unit = "date" if pa.types.is_date(kind) else "time" if is_time else "number"

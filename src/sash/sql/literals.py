@@ -17,6 +17,8 @@ def value_of(node: exp.Expr) -> Any:
         return value_of(node.this)
     if isinstance(node, exp.Neg):
         return -value_of(node.this)
+    if isinstance(node, exp.Add):  # as sqlglot has INTERVAL 1 DAY 4 HOURS
+        return _sum(value_of(node.this), value_of(node.expression))
     if isinstance(node, exp.Boolean):
         return bool(node.this)
     if isinstance(node, exp.Null):
@@ -33,6 +35,14 @@ def value_of(node: exp.Expr) -> Any:
         return str(node.this)
     text = str(node.this)
     return int(text) if text.isdigit() else float(Decimal(text))
+
+
+def _sum(a: Any, b: Any) -> Any:
+    if isinstance(a, Duration) and isinstance(b, Duration):
+        return Duration(a.ns + b.ns)
+    if isinstance(a, int | float) and isinstance(b, int | float):
+        return a + b
+    raise NotTaken(f"{a} + {b} is not a constant")
 
 
 def _cast(node: exp.Cast) -> Any:

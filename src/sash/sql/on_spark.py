@@ -114,6 +114,9 @@ class OnSpark:
         """The windows' rows."""
         return windowed(table, by, time=order.time, descending=order.descending, **options)
 
+    def check(self, table: Any, rows: Any, asked: Mapping[str, Expression]) -> None:
+        """What does not fit is said when the windows are made."""
+
     def timed(self, table: Any, time: str) -> Any:
         """The rows that have a time; a date is the moment that it begins."""
         name = quoted(time)

@@ -16,6 +16,9 @@ from sqlglot.tokenizer_core import TokenType
 CQL = "cql"
 """Where a table's tree keeps the window that is written behind it."""
 
+JOINED = "window join"
+"""Where a join's tree keeps its frame."""
+
 WORDS = ("RANGE", "ROWS", "PARTITION", "NOW")
 
 
@@ -75,6 +78,30 @@ def extended(base: Any) -> Any:
                 if alias:
                     table.set("alias", alias)
             return table
+
+        def _parse_join(self, *given: Any, **named: Any) -> Any:
+            following = self._next
+            is_window = (
+                self._curr
+                and self._curr.token_type == TokenType.WINDOW
+                and following
+                and following.token_type == TokenType.JOIN
+            )
+            if not is_window:
+                return super()._parse_join(*given, **named)
+            self._advance()
+            join = super()._parse_join(*given, **named)
+            if not self._match_set((TokenType.RANGE, TokenType.ROWS)):
+                self.raise_error("Expected RANGE BETWEEN … after WINDOW JOIN … ON …")
+            kind = self._prev.text.upper()
+            self._match(TokenType.BETWEEN)
+            start = self._parse_window_spec()
+            end = self._parse_window_spec() if self._match(TokenType.AND) else {}
+            join.meta[JOINED] = exp.WindowSpec(
+                kind=kind, start=start["value"], start_side=start["side"],
+                end=end.get("value"), end_side=end.get("side"),
+            )  # fmt: skip
+            return join
 
         def _parse_cql(self) -> dict[str, Any]:
             """A window of CQL: [Partition By k Range 24 Hours Slide 1 Minute]."""

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from sash.plan.arrow_expressions import evaluate, types_of
 from sash.plan.arrow_functions import FUNCTIONS
-from sash.plan.expressions import Call, Column, Expression, columns_of, walk
+from sash.plan.expressions import Call, Column, Expression, Literal, columns_of, walk
 from sash.plan.sql_expressions import from_sqlglot
 from sash.sql.errors import NotTaken
 from sash.sql.literals import value_of
@@ -78,11 +78,19 @@ def expression(node: exp.Expr, schema: pa.Schema) -> Expression:
         if unknown:
             raise NotTaken(f"there is no function {unknown[0].function} in expressions of Sash")
         types_of({"": found}, schema)
+        _check_decimals(found, schema)
     except NotTaken:
         raise
     except (AssertionError, ArithmeticError, KeyError, TypeError, ValueError) as problem:
         raise NotTaken(str(problem)) from problem
     return found
+
+
+def _check_decimals(e: Expression, schema: pa.Schema) -> None:
+    """NotTaken where a number with places, a decimal in SQL, meets decimals: it is a float here."""
+    exact = any(pa.types.is_decimal(schema.field(name).type) for name in columns_of(e))
+    if exact and any(isinstance(p, Literal) and isinstance(p.value, float) for p in walk(e)):
+        raise NotTaken(f"{e}: decimals with a number that is a decimal itself")
 
 
 def evaluated(wanted: Mapping[str, Expression], table: pa.Table) -> dict[str, pa.Array]:

@@ -15,7 +15,7 @@ from sash.sql.errors import SqlError
 from sash.sql.hosts import InProcess, Step
 from sash.sql.names import qualified
 from sash.sql.periodic_syntax import desugared
-from sash.sql.selects import answered, has_periods, has_windows
+from sash.sql.selects import answered, is_taken
 
 TAKES = "sash.sql takes Spark DataFrames,"
 
@@ -160,7 +160,7 @@ def _answer(
     found = None
     for scope in traverse_scope(tree):
         select = scope.expression
-        if isinstance(select, exp.Select) and (has_windows(select) or has_periods(select)):
+        if isinstance(select, exp.Select) and is_taken(select):
             found = answered(_with_ctes(select), host, tables, own)
             if select is tree:
                 return found

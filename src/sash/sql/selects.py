@@ -16,16 +16,23 @@ from sqlglot import exp
 from sqlglot.optimizer.scope import find_all_in_scope
 
 from sash.sql import periodic
+from sash.sql import window_join as window_joins
 from sash.sql.calls import is_aggregate
 from sash.sql.dialects import text
 from sash.sql.errors import SqlError
 from sash.sql.periodic_syntax import is_call, is_edge
+from sash.sql.window_join import window_join
 from sash.sql.windows import ROWS, Asked, asked_of, rows_of, with_windows
 
 BELOW = ("from_", "joins", "laterals", "where", "group", "having", "with_")
 """Clauses of a SELECT that say which rows there are; the others come after the windows."""
 
 ABOVE = ("distinct", "order", "limit", "offset")
+
+
+def is_taken(select: exp.Select) -> bool:
+    """Whether Sash takes a part of a SELECT."""
+    return has_windows(select) or has_periods(select) or window_join(select) is not None
 
 
 def has_periods(select: exp.Select) -> bool:
@@ -46,6 +53,7 @@ class Split:
         self.select, self._functions = select, functions
         self._named = {w.name.lower(): w for w in select.args.get("windows") or ()}
         self._lifted: dict[str, tuple[str, exp.Expr]] = {}  # by text: the name, what it is
+        self.join = window_join(select)
         self.is_grouped = select.args.get("group") is not None or self._aggregates()
         self._outputs = {
             p.alias_or_name for p in select.expressions
@@ -113,6 +121,8 @@ class Split:
             return isinstance(node, exp.Column) and bool(node.table)
         if is_edge(node) or any(node == key for key in self.keys):
             return True
+        if self.join is not None and isinstance(node, exp.Column):
+            return bool(node.table)
         if isinstance(node, exp.Window) or not isinstance(node, exp.Func | exp.Filter):
             return False
         return is_aggregate(node, self._functions) and not _is_windowed(node)
@@ -193,6 +203,8 @@ def answered(
 
 def _rows(split: Split, host: Any, tables: Mapping[str, Any], functions: Mapping[str, Any]) -> Any:
     """The relation that the windows are over."""
+    if split.join is not None:
+        return window_joins.answered(split, host, tables, functions)
     if not has_periods(split.select):
         return host.run(split.rows(), tables)
     rows = periodic.answered(split, host, tables, functions)

@@ -98,15 +98,20 @@ def _one_order(host: Any, table: Any, group: list[Asked], functions: Mapping[str
     except NotTaken as reason:
         left += [(one, str(reason)) for one in group if one.name in calls]
         return _native(host, table, left, functions)
+    rows = host.windowed(table, by, order)
     found: dict[str, Expression] = {}
     for one in group:
         if one.name in calls:
             try:
-                found[one.name] = _over(one, calls[one.name], order)
+                asked = _over(one, calls[one.name], order)
+                host.check(table, rows, {one.name: asked})
+                found[one.name] = asked
             except NotTaken as reason:
                 left.append((one, str(reason)))
     if found:
-        table = _by_sash(host, table, by, order, found)
+        if host.explaining:
+            host.steps.append(Step("Sash", str(rows.explain(**found))))
+        table = rows.agg(**found)
     return _native(host, table, left, functions)
 
 
@@ -114,7 +119,7 @@ def _over(asked: Asked, call: Expression, order: Order) -> Expression:
     """An aggregation over its frame; ranks and lags have their own."""
     if not isinstance(call, Aggregation) or call.frame is not None:
         return call
-    found = call.over(frame_of(asked.over, order.unit))
+    found = call.over(frame_of(asked.over, order.unit, order.scale))
     if order.unmeasured is None or not asked.over.is_apart:
         return found
     return case(order.unmeasured, call.over(peers_of(asked.over))).otherwise(found)
@@ -126,15 +131,6 @@ def with_derived(host: Any, table: Any, derived: Mapping[str, exp.Expr]) -> Any:
         return table
     more = [exp.alias_(node.copy(), name, quoted=True) for name, node in derived.items()]
     return host.run(exp.select(exp.Star(), *more).from_(rows_of()), {ROWS: table})
-
-
-def _by_sash(
-    host: Any, table: Any, by: list[str], order: Order, found: dict[str, Expression]
-) -> Any:
-    rows = host.windowed(table, by, order)
-    if host.explaining:
-        host.steps.append(Step("Sash", str(rows.explain(**found))))
-    return rows.agg(**found)
 
 
 def _native(
