@@ -240,3 +240,10 @@ def test_types_that_an_aggregation_does_not_take_are_the_hosts() -> None:
     text = sash.sql.explain(query, t=times)
     assert "DuckDB, because a: mean takes a column of numbers" in text
     assert sash.sql(query, t=times)["s"].to_pylist() == [5, 12, 12, 13]
+
+
+def test_capital_letters_do_not_tell_names_apart() -> None:
+    query = """WITH C AS (SELECT NAME, X AS Y FROM T AS Rows WHERE rows.K = 1)
+               SELECT name, SUM(y) OVER (ORDER BY c.NAME) AS Total FROM c ORDER BY total DESC"""
+    found = sash.sql(query, t=T)
+    assert found.to_pydict() == {"Name": ["d", "b", "a"], "Total": [9, 8, 5]}

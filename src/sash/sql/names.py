@@ -18,10 +18,11 @@ Schemas = Mapping[str, Mapping[str, str]]
 
 def qualified(query: exp.Query, schemas: Schemas, dialect: str) -> exp.Query:
     """The query with every name resolved; SqlError names what is not known."""
-    known = _with_ctes(query)
+    ctes = {cte.alias.lower(): cte.alias for cte in query.find_all(exp.CTE)}
     for table in query.find_all(exp.Table):
-        if isinstance(table.this, exp.Identifier) and table.name not in known:
-            table.set("this", exp.to_identifier(_table(table.name, schemas), quoted=True))
+        if isinstance(table.this, exp.Identifier):
+            name = ctes.get(table.name.lower()) or _table(table.name, schemas)
+            table.set("this", exp.to_identifier(name, quoted=True))
     _respell(query, schemas)
     _name_outputs(query, dialect)
     for identifier in query.find_all(exp.Identifier):
@@ -46,10 +47,6 @@ def qualified(query: exp.Query, schemas: Schemas, dialect: str) -> exp.Query:
     return found
 
 
-def _with_ctes(query: exp.Query) -> set[str]:
-    return {cte.alias for cte in query.find_all(exp.CTE)}
-
-
 def _table(name: str, schemas: Schemas) -> str:
     if name in schemas:
         return name
@@ -61,18 +58,20 @@ def _table(name: str, schemas: Schemas) -> str:
 
 
 def _respell(query: exp.Query, schemas: Schemas) -> None:
-    """Columns as the tables spell them: capital letters do not tell names apart."""
-    spelled = {column for columns in schemas.values() for column in columns}
-    own = {node.alias for node in query.find_all(exp.Alias, exp.CTE, exp.TableAlias)}
-    by_lower = {name.lower(): name for name in spelled}
+    """Names as tables and aliases spell them: capital letters do not tell names apart."""
+    columns = {name for table in schemas.values() for name in table}
+    aliases = {node.alias for node in query.find_all(exp.Alias)}
+    named = {node.alias_or_name for node in query.find_all(exp.Table, exp.Subquery, exp.CTE)}
     for column in query.find_all(exp.Column):
-        name = column.name
-        if name not in spelled and name not in own and name.lower() in by_lower:
-            column.set("this", exp.to_identifier(by_lower[name.lower()], quoted=True))
-        if column.table and column.table not in schemas:
-            near = [known for known in schemas if known.lower() == column.table.lower()]
-            if near and column.table not in own:
-                column.set("table", exp.to_identifier(near[0], quoted=True))
+        _put(column, "this", column.name, columns | aliases)
+        if column.table:
+            _put(column, "table", column.table, named)
+
+
+def _put(column: exp.Column, part: str, name: str, known: set[str]) -> None:
+    near = [one for one in known if one.lower() == name.lower()]
+    if name not in known and near:
+        column.set(part, exp.to_identifier(near[0], quoted=True))
 
 
 def _name_outputs(query: exp.Query, dialect: str) -> None:

@@ -50,8 +50,7 @@ def joined(select: exp.Select, join: exp.Join) -> WindowJoin:
     names = (spine.alias_or_name, events.alias_or_name)
     keys: list[tuple[str, str]] = []
     times, strict = None, False
-    condition = join.args.get("on")
-    for part in () if condition is None else condition.flatten():
+    for part in _conditions(join.args.get("on")):
         sides = {side.table: side.name for side in part.find_all(exp.Column)}
         plain = isinstance(part, exp.Binary) and all(
             isinstance(side, exp.Column) for side in (part.this, part.expression)
@@ -66,6 +65,12 @@ def joined(select: exp.Select, join: exp.Join) -> WindowJoin:
             times, strict = pair, _is_strict(part, names)
     spec = join.meta[JOINED]
     return WindowJoin(spine, events, tuple(keys), times, strict, spec)
+
+
+def _conditions(condition: exp.Expr | None) -> list[exp.Expr]:
+    if condition is None:
+        return []
+    return list(condition.flatten()) if isinstance(condition, exp.And) else [condition]
 
 
 def _is_strict(part: exp.Expr, names: tuple[str, str]) -> bool:
