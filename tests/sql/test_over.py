@@ -247,3 +247,17 @@ def test_capital_letters_do_not_tell_names_apart() -> None:
                SELECT name, SUM(y) OVER (ORDER BY c.NAME) AS Total FROM c ORDER BY total DESC"""
     found = sash.sql(query, t=T)
     assert found.to_pydict() == {"Name": ["d", "b", "a"], "Total": [9, 8, 5]}
+
+
+def test_queries_within_expressions() -> None:
+    u = pa.table({"k": [1, 2, 2], "y": [10, 20, 30]})
+    query = """WITH v AS (SELECT k, y FROM u WHERE y > 5)
+               SELECT x, (SELECT max(y) FROM v) AS m, (SELECT sum(y) FROM v WHERE v.k = t.k) AS s,
+                      sum(x) OVER (ORDER BY ts, x) AS running
+               FROM t WHERE EXISTS (SELECT 1 FROM v WHERE v.k = t.k) ORDER BY ts, x"""
+    assert [tuple(row.values()) for row in sash.sql(query, t=T, u=u).to_pylist()] == [
+        (5, 30, 10, 5), (3, 30, 10, 8), (4, 30, 50, 12), (1, 30, 10, 13)]  # fmt: skip
+    query = """SELECT k, (SELECT max(y) FROM u) AS m, sum(sum(x)) OVER (ORDER BY k) AS s
+               FROM t GROUP BY k ORDER BY k"""
+    assert [tuple(row.values()) for row in sash.sql(query, t=T, u=u).to_pylist()] == [
+        (1, 30, 9), (2, 30, 13)]  # fmt: skip

@@ -110,10 +110,21 @@ class Split:
 
     def _lift_below(self, node: exp.Expr) -> None:
         for child in list(node.iter_expressions()):
-            if self._is_lifted(child):
+            if isinstance(child, exp.Query):
+                self._lift_correlated(child)
+            elif self._is_lifted(child):
                 child.replace(exp.column(exp.to_identifier(self._name(child), quoted=True)))
             else:
                 self._lift_below(child)
+
+    def _lift_correlated(self, query: exp.Query) -> None:
+        """Columns of this SELECT in a query within an expression of it."""
+        source, joins = self.select.args.get("from_"), self.select.args.get("joins") or ()
+        own = {one.this.alias_or_name for one in (source, *joins) if one is not None}
+        for column in query.find_all(exp.Column):
+            if column.table in own and self._is_lifted(column):
+                named = exp.to_identifier(self._name(column), quoted=True)
+                column.replace(exp.column(named, table=ROWS))
 
     def _is_lifted(self, node: exp.Expr) -> bool:
         """Whether a node is a column of the relation below the windows."""
@@ -171,13 +182,17 @@ class Split:
         for clause in ABOVE:
             if (value := self.select.args.get(clause)) is not None:
                 made.set(clause, _copied(value))
+        if any(tree.find(exp.Query) for tree in self.projections):
+            made.set("with_", _copied(self.select.args.get("with_")))
         if self.order:
             made.set("order", exp.Order(expressions=self.order))
         return made
 
 
 def _copied(value: Any) -> Any:
-    return [one.copy() for one in value] if isinstance(value, list) else value.copy()
+    if isinstance(value, list):
+        return [one.copy() for one in value]
+    return None if value is None else value.copy()
 
 
 def _is_windowed(node: exp.Expr) -> bool:
@@ -198,7 +213,7 @@ def answered(
         raise SqlError(f"{unknown[0]}: no function before OVER")
     rows = _rows(split, host, tables, functions)
     done = with_windows(host, rows, split.asked, functions)
-    return host.run(split.rest(), {ROWS: done})
+    return host.run(split.rest(), {**tables, ROWS: done})
 
 
 def _rows(split: Split, host: Any, tables: Mapping[str, Any], functions: Mapping[str, Any]) -> Any:
