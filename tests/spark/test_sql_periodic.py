@@ -37,6 +37,7 @@ def rows(found: DataFrame) -> set[tuple[Any, ...]]:
     }
 
 
+@pytest.mark.slow
 def test_table_functions_equal_those_in_process(spark: SparkSession, t: DataFrame) -> None:
     for function in FUNCTIONS:
         query = f"{COLUMNS} FROM TABLE({function}) GROUP BY k, window_start, window_end"
