@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from sash.monoids.moments import lesser, placed
+from sash.monoids.moments import lesser
 from sash.monoids.monoid import Monoid
 from sash.monoids.recipe import entry, whole
 from sash.monoids.sums import FLOAT64, INT64
@@ -83,6 +83,17 @@ def of_pairs(name: str, lower: Callable[[Any], Any], empty: Any = None) -> Monoi
     )  # fmt: skip
 
 
+def placed(v: Any) -> Any:
+    """(least, shift, deviation) of one number: NaN deviations of what is not finite, as in Spark.
+
+    The least is always finite, so that distances from it are infinite or NaN only where the
+    mean is.
+    """
+    if v - v == 0:
+        return (v, 0.0, 0.0)
+    return (0.0, v, math.nan)
+
+
 def comoments_of(point: Any) -> Any:
     """The co-moments of one pair; NaN deviations of what is not finite."""
     x, x_shift, xx = placed(float(+point[0]))
@@ -93,7 +104,8 @@ def comoments_of(point: Any) -> Any:
 def merged(a: Any, b: Any) -> Any:
     """The co-moments of two sets together; neither is empty."""
     n, x, y = a[N] + b[N], lesser(a[X], b[X]), lesser(a[Y], b[Y])
-    of_a, of_b = a[N] / n, b[N] / n
+    of_one = 1.0 / n  # one division: it takes as long as all else
+    of_a, of_b = a[N] * of_one, b[N] * of_one
     x_a, x_b = a[X_SHIFT] + (a[X] - x), b[X_SHIFT] + (b[X] - x)
     y_a, y_b = a[Y_SHIFT] + (a[Y] - y), b[Y_SHIFT] + (b[Y] - y)
     dx, dy, weight = x_b - x_a, y_b - y_a, of_b * a[N]

@@ -6,7 +6,7 @@ as a mean of large numbers that lie close together has no digits left for where 
 between them: answers are as precise for 10¹⁵ + x as for x. Legend of a state:
 
     N                  items
-    LEAST              their smallest finite value
+    LEAST              the smallest of them
     SHIFT              their mean - LEAST
     M2, M3, M4         sums of (x - mean) to that power
 """
@@ -143,27 +143,18 @@ def _of_four(name: str, lower: Callable[[Any], Any]) -> Monoid:
     )
 
 
-def placed(v: Any) -> Any:
-    """(LEAST, SHIFT, deviation) of one number: NaN deviations of what is not finite, as in Spark.
-
-    LEAST is always finite, so that distances from it are infinite or NaN only where the
-    mean is.
-    """
-    if v - v == 0:
-        return (v, 0.0, 0.0)
-    return (0.0, v, math.nan)
-
-
 def two_moments(x: Any) -> Any:
-    """The first two moments of one item."""
-    least, shift, deviation = placed(float(+x))
-    return (1, least, shift, deviation)
+    """The first two moments of one item: NaN deviations of what is not finite, as in Spark."""
+    v = float(+x)
+    zero = v - v
+    return (1, v, zero, zero)
 
 
 def four_moments(x: Any) -> Any:
-    """The first four moments of one item."""
-    least, shift, deviation = placed(float(+x))
-    return (1, least, shift, deviation, deviation, deviation)
+    """The first four moments of one item; NaN deviations as above."""
+    v = float(+x)
+    zero = v - v
+    return (1, v, zero, zero, zero, zero)
 
 
 def lesser(a: Any, b: Any) -> Any:
@@ -174,19 +165,17 @@ def lesser(a: Any, b: Any) -> Any:
 def merged_two(a: Any, b: Any) -> Any:
     """The moments of two sets together; neither is empty."""
     n, least = a[N] + b[N], lesser(a[LEAST], b[LEAST])
-    of_one = 1.0 / n  # one division: it takes as long as all else
-    of_a, of_b = a[N] * of_one, b[N] * of_one
-    mean_a, mean_b = a[SHIFT] + (a[LEAST] - least), b[SHIFT] + (b[LEAST] - least)
-    d = mean_b - mean_a
-    return (n, least, mean_a * of_a + mean_b * of_b, a[M2] + b[M2] + d * d * of_b * a[N])
+    d = (b[SHIFT] - a[SHIFT]) + (b[LEAST] - a[LEAST])
+    part = d * (b[N] / n)
+    shift = a[SHIFT] + (a[LEAST] - least) + part
+    return (n, least, shift, a[M2] + b[M2] + d * part * a[N])
 
 
 def merged_four(a: Any, b: Any) -> Any:
     """The moments of two sets together, to the fourth; neither is empty."""
     n, least, shift, m2 = merged_two(a, b)
-    of_one = 1.0 / n
-    of_a, of_b = a[N] * of_one, b[N] * of_one
-    d = (b[SHIFT] + (b[LEAST] - least)) - (a[SHIFT] + (a[LEAST] - least))
+    of_a, of_b = a[N] / n, b[N] / n
+    d = (b[SHIFT] - a[SHIFT]) + (b[LEAST] - a[LEAST])
     dd = d * d
     apart = dd * of_b * a[N]
     m3 = apart * d * (of_a - of_b) + 3.0 * d * (of_a * b[M2] - of_b * a[M2])
