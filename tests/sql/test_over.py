@@ -261,3 +261,20 @@ def test_queries_within_expressions() -> None:
                FROM t GROUP BY k ORDER BY k"""
     assert [tuple(row.values()) for row in sash.sql(query, t=T, u=u).to_pylist()] == [
         (1, 30, 9), (2, 30, 13)]  # fmt: skip
+
+
+def test_functions_and_values_in_from() -> None:
+    series = "SELECT n, sum(n) OVER (ORDER BY n ROWS 1 PRECEDING) AS s FROM {} ORDER BY n"
+    for source in ("generate_series(1, 3) AS g(n)", "(VALUES (1), (2), (3)) AS v(n)",
+                   "unnest([2, 3, 1]) AS u(n)"):  # fmt: skip
+        found = sash.sql(series.format(source), dialect="duckdb")
+        assert found.to_pydict() == {"n": [1, 2, 3], "s": [1, 3, 5]}
+    query = "WITH v(x, y) AS (VALUES (1, 3), (2, 2)) SELECT max(y) OVER (ORDER BY x) AS m FROM v"
+    assert sash.sql(query)["m"].to_pylist() == [3, 3]
+
+
+@pytest.mark.parametrize("call", ["mode(x)", "array_agg(x)", "corr(x, k)", "kurtosis(x)"])
+def test_what_a_dialect_means_otherwise_is_the_hosts(call: str) -> None:
+    query = f"SELECT {call} OVER (PARTITION BY k ORDER BY ts) AS c FROM t"
+    assert sash.sql.explain(query, t=T).startswith("1. Sash")
+    assert sash.sql.explain(query, t=T, dialect="duckdb").startswith("1. DuckDB, because")

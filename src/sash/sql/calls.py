@@ -7,7 +7,6 @@ to a monoid. Arguments that are columns may be any expression; the others must b
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
 from typing import Any, Protocol
 
 from sqlglot import exp
@@ -53,6 +52,19 @@ IGNORING = ("first", "last", "first_value", "last_value", "nth_value", "lag", "l
 KNOWN = [name for name in sf.__all__ if name not in ("TIME", "apply", "function", "window_rank")]
 
 
+ELSEWHERE = {
+    "duckdb": frozenset({"mode", "skewness", "kurtosis", "corr", "regr_slope", "regr_intercept",
+                         "regr_r2"}),
+}  # fmt: skip
+"""Functions that mean something else in a dialect: ties, samples, NaN in the place of null."""
+
+
+class Functions(dict[str, Any]):
+    """The user's monoids by name; `elsewhere`: functions that the dialect means differently."""
+
+    elsewhere: frozenset[str] = frozenset()
+
+
 class Inputs(Protocol):
     """Arguments of aggregations: as expressions of Sash, or as columns that the host computes."""
 
@@ -60,7 +72,7 @@ class Inputs(Protocol):
         """A column's name or an expression."""
 
 
-def is_aggregate(node: exp.Expr, functions: Mapping[str, Any]) -> bool:
+def is_aggregate(node: exp.Expr, functions: Functions) -> bool:
     """Whether a call aggregates rows, by itself or by the name of a function of the user's."""
     if isinstance(node, exp.Anonymous):
         name = node.name.lower()
@@ -70,7 +82,7 @@ def is_aggregate(node: exp.Expr, functions: Mapping[str, Any]) -> bool:
     return type(node) in NAMES
 
 
-def called(node: exp.Expr, inputs: Inputs, functions: Mapping[str, Any]) -> Expression:
+def called(node: exp.Expr, inputs: Inputs, functions: Functions) -> Expression:
     """A call as an aggregation without a frame, or as a rank or lag; NotTaken says why not."""
     if isinstance(node, exp.Filter):
         found = called(node.this, inputs, functions)
@@ -87,9 +99,7 @@ def as_column(thing: Any) -> Expression:
     return sf.col(thing) if isinstance(thing, str) else as_expression(thing)
 
 
-def _call(
-    node: exp.Expr, inputs: Inputs, functions: Mapping[str, Any], ignore_nulls: bool
-) -> Expression:
+def _call(node: exp.Expr, inputs: Inputs, functions: Functions, ignore_nulls: bool) -> Expression:
     if isinstance(node, exp.Filter):  # … FILTER (WHERE …) IGNORE NULLS
         found = _call(node.this, inputs, functions, ignore_nulls)
         assert isinstance(found, Aggregation)
@@ -100,6 +110,10 @@ def _call(
     if isinstance(node, exp.WithinGroup):
         return _within_group(node, inputs)
     name, arguments = _named(node)
+    if name in functions.elsewhere:
+        raise NotTaken(f"{name} has another meaning in this dialect than in Spark")
+    if isinstance(node, exp.ArrayAgg) and not node.args.get("nulls_excluded"):
+        raise NotTaken("array_agg has nulls in this dialect, and none in Spark")
     distinct, order = False, None
     if arguments and isinstance(arguments[0], exp.Distinct):
         if len(arguments[0].expressions) != 1:

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from sash import functions as sf
 from sash.plan.definition import Aggregation
-from sash.sql.calls import called
+from sash.sql.calls import Functions, called
 from sash.sql.errors import SqlError
 from sash.sql.hosts import Order, Step
 from sash.sql.literals import value_of
@@ -48,7 +48,7 @@ def _length(node: exp.Expr) -> Any:
     return int(value) if value.isdigit() else Duration.of(value, "window")
 
 
-def answered(split: Any, host: Any, tables: Mapping[str, Any], functions: Mapping[str, Any]) -> Any:
+def answered(split: Any, host: Any, tables: Mapping[str, Any], functions: Functions) -> Any:
     """The relation of a SELECT that groups by windows: keys, windows and aggregates."""
     select, lifted = split.select, split.lifted
     [call] = [key for key in split.keys if is_call(key)]

@@ -47,7 +47,7 @@ def desugared(query: exp.Query, schemas: Mapping[str, Mapping[str, str]]) -> exp
         source = select.args.get("from_")
         if source is not None and CQL in source.this.meta:
             _from_cql(select, source.this, schemas)
-        function = None if source is None else _function(source.this)
+        function = None if source is None else table_function(source.this)
         if source is not None and function is not None:
             _from_function(select, source.this, function)
         calls = [key for key in _keys(select) if is_call(key)]
@@ -113,7 +113,7 @@ def _only_time(source: exp.Expr, schemas: Mapping[str, Any]) -> exp.Column:
     return exp.column(exp.to_identifier(found[0], quoted=True))
 
 
-def _function(source: exp.Expr) -> exp.Anonymous | None:
+def table_function(source: exp.Expr) -> exp.Anonymous | None:
     """The call of HOP and the like in FROM."""
     inner = source.this if isinstance(source, exp.Table) else None
     if isinstance(inner, exp.Anonymous) and inner.name.lower() == "table" and inner.expressions:

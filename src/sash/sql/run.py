@@ -10,11 +10,12 @@ from sqlglot.optimizer.scope import traverse_scope
 
 from sash.conversions import computable, package_of, source_of
 from sash.monoids import as_monoid
+from sash.sql.calls import ELSEWHERE, Functions
 from sash.sql.dialects import parse
 from sash.sql.errors import SqlError
 from sash.sql.hosts import InProcess, Step
 from sash.sql.names import qualified
-from sash.sql.periodic_syntax import desugared
+from sash.sql.periodic_syntax import desugared, table_function
 from sash.sql.selects import answered, is_taken
 
 TAKES = "sash.sql takes Spark DataFrames,"
@@ -39,8 +40,6 @@ def sql(
     >>> sash.sql("SELECT k, max(x) OVER (PARTITION BY k ORDER BY ts) AS hi FROM t", t=t).to_pylist()
     [{'k': 1, 'hi': 5}, {'k': 1, 'hi': 5}, {'k': 2, 'hi': 4}]
     """
-    if not tables:
-        raise TypeError("sash.sql: give the tables by name, as in sash.sql(query, t=df)")
     if _on_spark(tables):
         from sash.sql.on_spark import OnSpark
 
@@ -48,7 +47,9 @@ def sql(
     sources = {name: source_of(table, TAKES) for name, table in tables.items()}
     given = {name: computable(source.table()) for name, source in sources.items()}
     found = _answer(query, InProcess(), given, functions or {}, dialect)
-    first = next(iter(sources.values()))
+    first = next(iter(sources.values()), None)
+    if first is None:
+        return found
     return first.like(found, _made_of(query, dialect, functions or {}, first.names()))
 
 
@@ -153,8 +154,10 @@ def _on_spark(tables: Mapping[str, Any]) -> bool:
 def _answer(
     query: str, host: Any, tables: dict[str, Any], functions: Mapping[str, Any], dialect: str
 ) -> Any:
-    own = {name.lower(): as_monoid(monoid) for name, monoid in functions.items()}
+    own = Functions({name.lower(): as_monoid(monoid) for name, monoid in functions.items()})
+    own.elsewhere = ELSEWHERE.get(dialect, frozenset())
     tree = parse(query, dialect, own)
+    _materialize(tree, host, tables)
     schemas = {name: host.columns(t) for name, t in tables.items()}
     tree = qualified(desugared(tree, schemas), schemas, dialect)
     found = None
@@ -171,6 +174,30 @@ def _answer(
     if isinstance(tree, exp.DDL):
         raise SqlError("sash.sql takes a query")
     return host.run(tree, tables)
+
+
+def _materialize(tree: exp.Query, host: Any, tables: dict[str, Any]) -> None:
+    """Have the host run table functions in FROM, whose columns are not known before."""
+    for clause in tree.find_all(exp.From, exp.Join):
+        source = clause.this
+        plain = isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier)
+        called = isinstance(source, exp.Table | exp.Unnest) and not plain
+        if not called or table_function(source) or source.find(exp.Column):
+            continue
+        query = exp.select(exp.Star()).from_(source.copy())
+        name = f"__sash_{len(tables)}"
+        tables[name] = host.native(query, tables, "a function in FROM")
+        alias = source.alias or _function_name(source.this)
+        made = exp.Table(this=exp.to_identifier(name, quoted=True))
+        made.set("alias", exp.TableAlias(this=exp.to_identifier(alias, quoted=True)))
+        source.replace(made)
+
+
+def _function_name(call: Any) -> str:
+    """The name that a table function without an alias goes by."""
+    if isinstance(call, exp.Anonymous):
+        return call.name
+    return call.sql_name().lower() if isinstance(call, exp.Func) else "unnest"
 
 
 def _with_ctes(select: exp.Select) -> exp.Select:

@@ -17,7 +17,7 @@ from sqlglot.optimizer.scope import find_all_in_scope
 
 from sash.sql import periodic
 from sash.sql import window_join as window_joins
-from sash.sql.calls import is_aggregate
+from sash.sql.calls import Functions, is_aggregate
 from sash.sql.dialects import text
 from sash.sql.errors import SqlError
 from sash.sql.periodic_syntax import is_call, is_edge
@@ -49,7 +49,7 @@ def has_windows(select: exp.Select) -> bool:
 class Split:
     """A SELECT in its three parts."""
 
-    def __init__(self, select: exp.Select, functions: Mapping[str, Any]) -> None:
+    def __init__(self, select: exp.Select, functions: Functions) -> None:
         self.select, self._functions = select, functions
         self._named = {w.name.lower(): w for w in select.args.get("windows") or ()}
         self._lifted: dict[str, tuple[str, exp.Expr]] = {}  # by text: the name, what it is
@@ -203,9 +203,7 @@ def _is_windowed(node: exp.Expr) -> bool:
     return isinstance(parent, exp.Window) and parent.this is node
 
 
-def answered(
-    select: exp.Select, host: Any, tables: Mapping[str, Any], functions: Mapping[str, Any]
-) -> Any:
+def answered(select: exp.Select, host: Any, tables: Mapping[str, Any], functions: Functions) -> Any:
     """The rows of a SELECT with windows."""
     split = Split(select, functions)
     unknown = [w for w in split.asked if not isinstance(w.call, exp.Expr)]
@@ -216,7 +214,7 @@ def answered(
     return host.run(split.rest(), {**tables, ROWS: done})
 
 
-def _rows(split: Split, host: Any, tables: Mapping[str, Any], functions: Mapping[str, Any]) -> Any:
+def _rows(split: Split, host: Any, tables: Mapping[str, Any], functions: Functions) -> Any:
     """The relation that the windows are over."""
     if split.join is not None:
         return window_joins.answered(split, host, tables, functions)

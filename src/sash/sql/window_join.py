@@ -16,7 +16,7 @@ from typing import Any
 from sqlglot import exp
 
 from sash.plan.definition import Aggregation
-from sash.sql.calls import called
+from sash.sql.calls import Functions, called
 from sash.sql.errors import SqlError
 from sash.sql.frames import Over, frame_of
 from sash.sql.hosts import Order, Step
@@ -82,7 +82,7 @@ def _is_strict(part: exp.Expr, names: tuple[str, str]) -> bool:
     return isinstance(part, exp.LT | exp.GT)
 
 
-def answered(split: Any, host: Any, tables: Mapping[str, Any], functions: Mapping[str, Any]) -> Any:
+def answered(split: Any, host: Any, tables: Mapping[str, Any], functions: Functions) -> Any:
     """The relation of a SELECT with a window join: the spine's columns, and aggregates."""
     select, lifted = split.select, split.lifted
     join = joined(select, split.join)

@@ -11,7 +11,7 @@ from sqlglot import exp
 from sash.plan.definition import Aggregation
 from sash.plan.expressions import Expression
 from sash.plan.scalars import when as case
-from sash.sql.calls import called
+from sash.sql.calls import Functions, called
 from sash.sql.dialects import text
 from sash.sql.errors import NotTaken, SqlError
 from sash.sql.frames import Over, frame_of, peers_of, resolved
@@ -69,7 +69,7 @@ class Columns:
         return name
 
 
-def with_windows(host: Any, table: Any, asked: list[Asked], functions: Mapping[str, Any]) -> Any:
+def with_windows(host: Any, table: Any, asked: list[Asked], functions: Functions) -> Any:
     """The relation with a column for each window function."""
     groups: dict[tuple[str, str], list[Asked]] = {}
     for one in asked:
@@ -79,7 +79,7 @@ def with_windows(host: Any, table: Any, asked: list[Asked], functions: Mapping[s
     return table
 
 
-def _one_order(host: Any, table: Any, group: list[Asked], functions: Mapping[str, Any]) -> Any:
+def _one_order(host: Any, table: Any, group: list[Asked], functions: Functions) -> Any:
     """The windows of one order; what Sash does not take is the host's."""
     over = group[0].over
     columns = Columns(host, table)
@@ -133,9 +133,7 @@ def with_derived(host: Any, table: Any, derived: Mapping[str, exp.Expr]) -> Any:
     return host.run(exp.select(exp.Star(), *more).from_(rows_of()), {ROWS: table})
 
 
-def _native(
-    host: Any, table: Any, left: list[tuple[Asked, str]], functions: Mapping[str, Any]
-) -> Any:
+def _native(host: Any, table: Any, left: list[tuple[Asked, str]], functions: Functions) -> Any:
     """Windows that Sash does not take, by the host."""
     if not left:
         return table
