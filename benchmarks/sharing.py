@@ -2,6 +2,7 @@
 
     python -m benchmarks.sharing                       this version, 10 million rows
     python -m benchmarks.sharing --baseline PATH       and the sources at PATH, taken in turns
+    python -m benchmarks.sharing --ranges 2 4 8 32     several ranges: a window each, or FlatFIT
 
 `together` is 4 windows x (count, sum, mean, min, max, standard deviation) in one call; the
 others are one aggregation over one window. Each version runs in a process of its own, which is
@@ -17,13 +18,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from benchmarks.measure import report
+from benchmarks.measure import best_of, report
+from sash import monoids as m
+from sash import swag
 
 NAMES = ("count", "sum", "mean", "min", "max", "stddev")
 WINDOWS = ("100 us", "1000 us", "10000 us", "100000 us")
@@ -112,6 +116,31 @@ def compare(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         version.stop()
 
 
+def ranges(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Nanoseconds per answer over several ranges: each its own Two-Stacks Lite, or one FlatFIT."""
+    n, block = min(options.rows, 1_000_000), 1 << 17
+    xs, ends = np.random.default_rng(0).random(n), np.arange(1, n + 1)
+
+    def a_window_each(monoid: Any, sizes: list[int]) -> None:
+        for size in sizes:
+            window, begins = swag.TwoStacksLite(monoid), np.maximum(ends - size, 0)
+            for row in range(0, n, block):
+                some, first = slice(row, row + block), int(begins[row])
+                window.follow(xs[first : row + block], first, begins[some], ends[some], size)
+
+    def flat_fit(monoid: Any, sizes: list[int]) -> None:
+        swag.FlatFIT(monoid, max(sizes)).slide_many(xs, sizes)
+
+    for count in options.ranges:
+        sizes = sorted(np.linspace(100, 1000, count).astype(int).tolist(), reverse=True)
+        for monoid in (m.Max(), m.StdDev()):
+            ways = {"a window each": a_window_each, "FlatFIT": flat_fit}
+            runs = {name: partial(way, monoid, sizes) for name, way in ways.items()}
+            best = best_of(runs, 1 + options.repeat)
+            each = {name: seconds * 1e9 / n / count for name, seconds in best.items()}
+            yield {"ranges": count, "monoid": monoid.name, **each}
+
+
 def main() -> None:
     """Print the figures as a table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -120,11 +149,14 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--cases", nargs="+", default=["together", *NAMES])
     parser.add_argument("--baseline", type=Path, help="the sources of another version")
+    parser.add_argument("--ranges", nargs="+", type=int, help="measure so many ranges instead")
     parser.add_argument("--out", default="bench-results")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
         serve(options)
+    elif options.ranges:
+        report("ranges", ranges(options), options.out)
     else:
         report("sharing", compare(options), options.out)
 

@@ -32,15 +32,7 @@ NEEDS = {
         m.Sum().of("int64"), items=1000
     ),
     "a window of 3 rows": Need(m.Max(), items=3),
-    "5 ranges that end at the youngest row": Need(m.Max(), items=1000, ranges=5),
-    "5 ranges, where no single row may take long": Need(
-        m.Max(), items=1000, ranges=5, latency="worst"
-    ),
-    "rows that come late": Need(m.Max(), items=1000, ordered=False),
     "a policy that says which rows leave": Need(m.Max(), items=1000, policy=True),
-    "many rows that leave at once, where no step may take long": Need(
-        m.Max(), items=1000, bulk=True, latency="worst"
-    ),
 }
 
 

@@ -30,7 +30,8 @@ SUITES: dict[str, tuple[str, str]] = {
         "fiba --experiment throughput --size 4096 --bulks 0 4 --distances 4 --items 20000 "
         "--rounds 20 --repeat 1",
     ),
-    "plan": ("plan", "plan --experiment ranges --rows 20000 --sizes 10 --repeat 1"),
+    "sharing": ("sharing", "sharing --rows 20000 --repeat 1 --cases together max"),
+    "ranges": ("sharing --ranges 2 4 8 32", "sharing --ranges 2 --rows 20000 --repeat 1"),
     "tables": ("tables", "tables --rows 20000 --windows 100 --quick --repeat 1"),
     "spark": (
         "spark_batch --experiment one many",

@@ -1,14 +1,15 @@
 """The choice of an algorithm: a ladder, from the most particular to the most general.
 
-Each rule says what its algorithm can not do, and when it is the one to take. The
-first that fits is taken, and says why; the user may take another that can do it.
+Each rule says what its algorithm cannot do, and when it is the one to take. The first that fits
+is taken, and says why; the user may take another that can do it. Rows come in order here: a table
+is sorted first, and a stream keeps its bulks in order.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from sash.monoids.monoid import Monoid
@@ -23,20 +24,13 @@ TINY = 4
 class Need:
     """What is asked of a window. Items are rows, or slices where rows are sliced.
 
-    `items`: how many are in the longest window, None if that is not known; `ranges`:
-    how many different ranges end at the youngest item, and whether all of them are asked
-    for after `every_item`; `ordered`: items come in order;
-    `latency`: whether the average counts or the worst case; `bulk`: many leave at once;
-    `policy`: a function says which leave.
+    `items`: how many are in the longest window, None if that is not known; `latency`: whether
+    the average counts or the worst case; `policy`: a function says which items leave.
     """
 
     monoid: Monoid
     items: int | None = None
-    ranges: int = 1
-    every_item: bool = False
-    ordered: bool = True
     latency: Latency = "average"
-    bulk: bool = False
     policy: bool = False
 
     def __post_init__(self) -> None:
@@ -84,62 +78,32 @@ class Choice:
         return f"{self.algorithm}: {self.reason}"
 
 
-def _no_late_rows(need: Need) -> str | None:
-    return None if need.ordered else "its rows must come in order"
-
-
-def _one_range(need: Need) -> str | None:
-    if need.ranges > 1:
-        return f"it answers for one range, not {need.ranges}"
-    if need.policy:
-        return "it does not search for what a policy evicts"
-    return _no_late_rows(need)
+def _no_policy(need: Need) -> str | None:
+    return "it does not search for what a policy evicts" if need.policy else None
 
 
 def _needs_inverse(need: Need) -> str | None:
     if need.monoid.inverse is None:
         return f"{need.monoid.name} has no inverse"
-    return _one_range(need)
-
-
-def _many_ranges(need: Need) -> str | None:
-    return "it does not search for what a policy evicts" if need.policy else _no_late_rows(need)
-
-
-def _any_order(need: Need) -> str | None:
-    return "it does not search for what a policy evicts" if need.policy else None
+    return _no_policy(need)
 
 
 def _searches(need: Need) -> str | None:
-    return _one_range(replace(need, policy=False))
-
-
-def _back(need: Need) -> str | None:
-    return None if need.every_item and need.ordered else _one_range(need)
+    return None
 
 
 PREFERENCE: tuple[Rule, ...] = (
     Rule(
         "AMTA", _searches,
-        lambda need: need.policy or (need.bulk and need.latency == "worst"),
-        lambda need: "what the policy evicts is found by search, at the cost of one eviction"
-        if need.policy else "any number of rows is evicted in O(log n)",
+        lambda need: need.policy,
+        lambda need: "what the policy evicts is found by search, at the cost of one eviction",
         lambda need: Cost(3, 1),
     ),
     Rule(
-        "FiBA", _any_order,
-        lambda need: not need.ordered or (need.ranges > 1 and need.latency == "worst"),
-        lambda need: "late rows are inserted where they belong" if not need.ordered
-        else f"{need.ranges} ranges, each in O(log n) at worst",
-        lambda need: Cost(4, 2 if need.ranges == 1 else need.log),
-    ),
-    Rule(
-        "Recalc", _back,
-        lambda need: need.items is not None
-        and need.items <= (TINY if need.ranges == 1 else 2 * need.ranges),
-        lambda need: f"a window of {need.items} is recalculated sooner than it is kept"
-        if need.ranges == 1 else f"{need.ranges} ranges of up to {need.items}, on one way back",
-        lambda need: Cost(0, max(1, (need.items or 0) - 1) / need.ranges),
+        "Recalc", _no_policy,
+        lambda need: need.items is not None and need.items <= TINY,
+        lambda need: f"a window of {need.items} is recalculated sooner than it is kept",
+        lambda need: Cost(0, max(1, (need.items or 0) - 1)),
     ),
     Rule(
         "SubtractOnEvict", _needs_inverse,
@@ -148,25 +112,25 @@ PREFERENCE: tuple[Rule, ...] = (
         lambda need: Cost(2, 0),
     ),
     Rule(
-        "FlatFIT", _many_ranges,
-        lambda need: need.ranges > 1,
-        lambda need: f"{need.ranges} ranges share what is combined for any of them",
-        lambda need: Cost(0, 3 if need.ranges == 1 else 1.5),
-    ),
-    Rule(
-        "DABALite", _one_range,
+        "DABALite", _no_policy,
         lambda need: need.latency == "worst",
         lambda need: "in order, one range, no row costs more than 6 combines",
         lambda need: Cost(3, 1),
     ),
     Rule(
-        "TwoStacksLite", _one_range,
+        "TwoStacksLite", _no_policy,
         lambda need: True,
         lambda need: "in order, one range: 3 combines on average, whatever the window",
         lambda need: Cost(2, 1),
     ),
 )  # fmt: skip
 """The ladder."""
+
+ASKED_FOR: dict[str, Callable[[Need], Cost]] = {
+    "FiBA": lambda need: Cost(4, 2),
+    "FlatFIT": lambda need: Cost(0, 3),
+}
+"""What some of those cost that no rule takes; others take O(log n) combines."""
 
 
 def choose(need: Need, algorithm: str | None = None) -> Choice:
@@ -175,8 +139,8 @@ def choose(need: Need, algorithm: str | None = None) -> Choice:
     >>> from sash import monoids as m
     >>> print(choose(Need(m.Max(), items=1000)))
     TwoStacksLite: in order, one range: 3 combines on average, whatever the window
-    >>> print(choose(Need(m.Max(), items=1000, ranges=5)))
-    FlatFIT: 5 ranges share what is combined for any of them
+    >>> print(choose(Need(m.Max(), items=1000, latency="worst")))
+    DABALite: in order, one range, no row costs more than 6 combines
     """
     if algorithm is not None:
         return _taken(need, algorithm)
@@ -189,10 +153,10 @@ def choose(need: Need, algorithm: str | None = None) -> Choice:
 def _taken(need: Need, algorithm: str) -> Choice:
     if algorithm not in ALGORITHMS:
         raise ValueError(f"algorithm must be one of {', '.join(ALGORITHMS)}, not {algorithm!r}")
-    rules = [rule for rule in PREFERENCE if rule.algorithm == algorithm]
-    searches = _searches if algorithm == "LogMTA" else _one_range
-    cannot = rules[0].cannot(need) if rules else searches(need)
+    rule = next((rule for rule in PREFERENCE if rule.algorithm == algorithm), None)
+    searches = _searches if algorithm == "LogMTA" else _no_policy
+    cannot = searches(need) if rule is None else rule.cannot(need)
     if cannot:
         raise ValueError(f"algorithm={algorithm!r} cannot do this: {cannot}")
-    cost = rules[0].cost(need) if rules else Cost(need.log, need.log)
-    return Choice(algorithm, "it was asked for", cost)
+    cost = ASKED_FOR.get(algorithm, lambda need: Cost(need.log, need.log))
+    return Choice(algorithm, "it was asked for", (cost if rule is None else rule.cost)(need))
