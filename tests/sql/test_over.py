@@ -144,7 +144,7 @@ def test_what_sash_does_not_take_goes_to_duckdb() -> None:
 
 
 def test_without_duckdb(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sash.sql.hosts.find_spec", lambda name: None)
+    monkeypatch.setattr("sash.sql.in_process.find_spec", lambda name: None)
     plain = """WITH c AS (SELECT *, x * 2 AS y FROM t WHERE x > 1)
                SELECT Name, sum(y) OVER (ORDER BY ts) AS s FROM c ORDER BY s DESC, Name LIMIT 2"""
     assert sash.sql(plain, t=T).to_pylist() == [{"Name": "b", "s": 24}, {"Name": "c", "s": 24}]

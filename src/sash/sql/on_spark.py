@@ -14,7 +14,7 @@ from sash.plan.sql_expressions import from_sqlglot
 from sash.sql.dialects import text
 from sash.sql.errors import NotTaken, SqlError
 from sash.sql.frames import Over
-from sash.sql.hosts import ZERO, Order, Step
+from sash.sql.host import WINDOW, ZERO, Order, Step
 from sash.tables import windowed
 
 NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double")
@@ -25,7 +25,6 @@ TIMES = ("timestamp", "timestamp_ntz", "date")
 class OnSpark:
     """Spark DataFrames; nothing runs before they are asked for rows."""
 
-    WINDOW = "window"
     explaining: bool = False
     steps: list[Step] = field(default_factory=list)
 
@@ -130,7 +129,7 @@ class OnSpark:
         both = "named_struct('start', window_start, 'end', window_end)"
         return table.selectExpr(
             *(
-                f"{both if name == self.WINDOW else quoted(name)} AS {quoted(new)}"
+                f"{both if name == WINDOW else quoted(name)} AS {quoted(new)}"
                 for name, new in wanted
             )
         )

@@ -12,7 +12,7 @@ from sash import functions as sf
 from sash.plan.definition import Aggregation
 from sash.sql.calls import Functions, called
 from sash.sql.errors import SqlError
-from sash.sql.hosts import Order, Step
+from sash.sql.host import WINDOW, Host, Order, Step
 from sash.sql.literals import value_of
 from sash.sql.periodic_syntax import START, is_call, is_edge
 from sash.sql.windows import ROWS, Columns, rows_of, with_derived
@@ -48,7 +48,7 @@ def _length(node: exp.Expr) -> Any:
     return int(value) if value.isdigit() else Duration.of(value, "window")
 
 
-def answered(split: Any, host: Any, tables: Mapping[str, Any], functions: Functions) -> Any:
+def answered(split: Any, host: Host, tables: Mapping[str, Any], functions: Functions) -> Any:
     """The relation of a SELECT that groups by windows: keys, windows and aggregates."""
     select, lifted = split.select, split.lifted
     [call] = [key for key in split.keys if is_call(key)]
@@ -74,7 +74,7 @@ def answered(split: Any, host: Any, tables: Mapping[str, Any], functions: Functi
         elif is_edge(node):
             wanted.append((EDGES[0] if node.name == START else EDGES[1], name))
         elif is_call(node):
-            wanted.append((host.WINDOW, name))
+            wanted.append((WINDOW, name))
         else:
             wanted.append((name, name))
     return host.named(found, wanted)
@@ -84,7 +84,7 @@ class Inner:
     """The rows that are grouped: columns of FROM and WHERE under plain names."""
 
     def __init__(
-        self, select: exp.Select, nodes: list[exp.Expr], tables: Mapping[str, Any], host: Any
+        self, select: exp.Select, nodes: list[exp.Expr], tables: Mapping[str, Any], host: Host
     ) -> None:
         self._names: dict[tuple[str, str], str] = {}
         for node in nodes:
@@ -124,7 +124,7 @@ class Inner:
 
 
 def _windows(
-    host: Any, table: Any, by: list[str], time: str, kind: Kind, asked: Any, changes: bool
+    host: Host, table: Any, by: list[str], time: str, kind: Kind, asked: Any, changes: bool
 ) -> Any:
     for name, one in asked.items():
         if not isinstance(one, Aggregation):
@@ -148,13 +148,13 @@ def _windows(
     return _ran(host, every, found)
 
 
-def _ran(host: Any, rows: Any, found: Mapping[str, Any]) -> Any:
+def _ran(host: Host, rows: Any, found: Mapping[str, Any]) -> Any:
     if host.explaining:
         host.steps.append(Step("Sash", str(rows.explain(**found))))
     return rows.agg(**found)
 
 
-def _sessions(host: Any, table: Any, by: list[str], time: str, gap: Any, asked: Any) -> Any:
+def _sessions(host: Host, table: Any, by: list[str], time: str, gap: Any, asked: Any) -> Any:
     """Sessions: of the rows' answers so far, those of the last row of each session."""
     frame = session(gap)
     found = {name: one.over(frame) for name, one in asked.items()}
@@ -171,7 +171,7 @@ def _sessions(host: Any, table: Any, by: list[str], time: str, gap: Any, asked: 
 
 
 def _cumulated(
-    host: Any, table: Any, by: list[str], time: str, lengths: tuple[Any, ...], asked: Any
+    host: Host, table: Any, by: list[str], time: str, lengths: tuple[Any, ...], asked: Any
 ) -> Any:
     """Windows that grow by steps: answers so far, of the last row of each step, and repeated
     where steps without rows follow."""

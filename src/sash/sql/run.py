@@ -13,7 +13,8 @@ from sash.monoids import as_monoid
 from sash.sql.calls import ELSEWHERE, Functions
 from sash.sql.dialects import parse
 from sash.sql.errors import SqlError
-from sash.sql.hosts import InProcess, Step
+from sash.sql.host import Host, Step
+from sash.sql.in_process import InProcess
 from sash.sql.names import qualified
 from sash.sql.periodic_syntax import desugared, table_function
 from sash.sql.selects import answered, is_taken
@@ -69,7 +70,7 @@ def explain(
     >>> print(text.splitlines()[0])
     1. Sash
     """
-    host: Any
+    host: Host
     if _on_spark(tables):
         from sash.sql.on_spark import OnSpark
 
@@ -152,7 +153,7 @@ def _on_spark(tables: Mapping[str, Any]) -> bool:
 
 
 def _answer(
-    query: str, host: Any, tables: dict[str, Any], functions: Mapping[str, Any], dialect: str
+    query: str, host: Host, tables: dict[str, Any], functions: Mapping[str, Any], dialect: str
 ) -> Any:
     own = Functions({name.lower(): as_monoid(monoid) for name, monoid in functions.items()})
     own.elsewhere = ELSEWHERE.get(dialect, frozenset())
@@ -176,7 +177,7 @@ def _answer(
     return host.run(tree, tables)
 
 
-def _materialize(tree: exp.Query, host: Any, tables: dict[str, Any]) -> None:
+def _materialize(tree: exp.Query, host: Host, tables: dict[str, Any]) -> None:
     """Have the host run table functions in FROM, whose columns are not known before."""
     for clause in tree.find_all(exp.From, exp.Join):
         source = clause.this

@@ -20,6 +20,7 @@ from sash.sql import window_join as window_joins
 from sash.sql.calls import Functions, is_aggregate
 from sash.sql.dialects import text
 from sash.sql.errors import SqlError
+from sash.sql.host import Host
 from sash.sql.periodic_syntax import is_call, is_edge
 from sash.sql.window_join import window_join
 from sash.sql.windows import ROWS, Asked, asked_of, rows_of, with_windows
@@ -203,7 +204,9 @@ def _is_windowed(node: exp.Expr) -> bool:
     return isinstance(parent, exp.Window) and parent.this is node
 
 
-def answered(select: exp.Select, host: Any, tables: Mapping[str, Any], functions: Functions) -> Any:
+def answered(
+    select: exp.Select, host: Host, tables: Mapping[str, Any], functions: Functions
+) -> Any:
     """The rows of a SELECT with windows."""
     split = Split(select, functions)
     unknown = [w for w in split.asked if not isinstance(w.call, exp.Expr)]
@@ -214,7 +217,7 @@ def answered(select: exp.Select, host: Any, tables: Mapping[str, Any], functions
     return host.run(split.rest(), {**tables, ROWS: done})
 
 
-def _rows(split: Split, host: Any, tables: Mapping[str, Any], functions: Functions) -> Any:
+def _rows(split: Split, host: Host, tables: Mapping[str, Any], functions: Functions) -> Any:
     """The relation that the windows are over."""
     if split.join is not None:
         return window_joins.answered(split, host, tables, functions)

@@ -19,7 +19,7 @@ from sash.plan.definition import Aggregation
 from sash.sql.calls import Functions, called
 from sash.sql.errors import SqlError
 from sash.sql.frames import Over, frame_of
-from sash.sql.hosts import Order, Step
+from sash.sql.host import Host, Order, Step
 from sash.sql.parser import JOINED
 from sash.sql.windows import Columns, with_derived
 
@@ -82,7 +82,7 @@ def _is_strict(part: exp.Expr, names: tuple[str, str]) -> bool:
     return isinstance(part, exp.LT | exp.GT)
 
 
-def answered(split: Any, host: Any, tables: Mapping[str, Any], functions: Functions) -> Any:
+def answered(split: Any, host: Host, tables: Mapping[str, Any], functions: Functions) -> Any:
     """The relation of a SELECT with a window join: the spine's columns, and aggregates."""
     select, lifted = split.select, split.lifted
     join = joined(select, split.join)
@@ -129,7 +129,7 @@ def _check_columns(
 
 
 def _sides(
-    select: exp.Select, join: WindowJoin, tables: Mapping[str, Any], host: Any
+    select: exp.Select, join: WindowJoin, tables: Mapping[str, Any], host: Host
 ) -> tuple[Any, Any]:
     """The rows of the spine, of which WHERE may choose some, and of the events."""
     spine = exp.select(exp.Star()).from_(join.spine.copy())
@@ -146,7 +146,7 @@ def _sides(
     return host.run(spine, tables), host.run(events, tables)
 
 
-def _only_time(host: Any, table: Any, name: str) -> str:
+def _only_time(host: Host, table: Any, name: str) -> str:
     found = [c for c, kind in host.columns(table).items() if kind.startswith("timestamp")]
     if len(found) != 1:
         raise SqlError(f"WINDOW JOIN: which column of {name} is the time? Name it in ON, as in "
@@ -154,7 +154,7 @@ def _only_time(host: Any, table: Any, name: str) -> str:
     return found[0]
 
 
-def _unit(host: Any, table: Any, time: str) -> str:
+def _unit(host: Host, table: Any, time: str) -> str:
     kind = host.columns(table)[time]
     return "date" if kind == "date" else "time" if kind.startswith("timestamp") else "number"
 

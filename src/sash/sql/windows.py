@@ -15,7 +15,7 @@ from sash.sql.calls import Functions, called
 from sash.sql.dialects import text
 from sash.sql.errors import NotTaken, SqlError
 from sash.sql.frames import Over, frame_of, peers_of, resolved
-from sash.sql.hosts import Order, Step
+from sash.sql.host import Host, Order, Step
 
 ROWS = "__sash_rows"
 """The name of the relation in queries to the host."""
@@ -44,7 +44,7 @@ class Asked:
 class Columns:
     """Arguments as expressions of Sash; those that are none become columns of the host."""
 
-    host: Any
+    host: Host
     table: Any
     derived: dict[str, exp.Expr] = field(default_factory=dict)
 
@@ -69,7 +69,7 @@ class Columns:
         return name
 
 
-def with_windows(host: Any, table: Any, asked: list[Asked], functions: Functions) -> Any:
+def with_windows(host: Host, table: Any, asked: list[Asked], functions: Functions) -> Any:
     """The relation with a column for each window function."""
     groups: dict[tuple[str, str], list[Asked]] = {}
     for one in asked:
@@ -79,7 +79,7 @@ def with_windows(host: Any, table: Any, asked: list[Asked], functions: Functions
     return table
 
 
-def _one_order(host: Any, table: Any, group: list[Asked], functions: Functions) -> Any:
+def _one_order(host: Host, table: Any, group: list[Asked], functions: Functions) -> Any:
     """The windows of one order; what Sash does not take is the host's."""
     over = group[0].over
     columns = Columns(host, table)
@@ -125,7 +125,7 @@ def _over(asked: Asked, call: Expression, order: Order) -> Expression:
     return case(order.unmeasured, call.over(peers_of(asked.over))).otherwise(found)
 
 
-def with_derived(host: Any, table: Any, derived: Mapping[str, exp.Expr]) -> Any:
+def with_derived(host: Host, table: Any, derived: Mapping[str, exp.Expr]) -> Any:
     """The relation with further columns, which the host computes."""
     if not derived:
         return table
@@ -133,7 +133,7 @@ def with_derived(host: Any, table: Any, derived: Mapping[str, exp.Expr]) -> Any:
     return host.run(exp.select(exp.Star(), *more).from_(rows_of()), {ROWS: table})
 
 
-def _native(host: Any, table: Any, left: list[tuple[Asked, str]], functions: Functions) -> Any:
+def _native(host: Host, table: Any, left: list[tuple[Asked, str]], functions: Functions) -> Any:
     """Windows that Sash does not take, by the host."""
     if not left:
         return table

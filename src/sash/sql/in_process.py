@@ -18,6 +18,7 @@ from sash.sql import plain
 from sash.sql.dialects import text
 from sash.sql.errors import NotTaken, SqlError
 from sash.sql.frames import Over
+from sash.sql.host import WINDOW, ZERO, Order, Step
 from sash.sql.ordering import Key, peer_numbers, with_ends
 from sash.sql.periodic_arrow import cumulated, edges_of
 from sash.sql.types import sql_type
@@ -26,38 +27,11 @@ from sash.tables import windowed
 WHOLE_DIGITS = 18
 """Digits of a decimal that fits in 64 bits as a number of its smallest steps."""
 
-ZERO = "__sash_zero"
-"""A column of zeros: the order of windows without one."""
-
-
-@dataclass
-class Order:
-    """The column that orders rows for Sash; `unit` says how frames may measure it.
-
-    `unmeasured`: whether a row's order is null or NaN, where some are.
-    """
-
-    time: str | list[str]
-    unit: str
-    descending: bool = False
-    unmeasured: Expression | None = None
-    scale: int = 1  # steps of a unit: of decimals, 10 to the number of their places
-
-
-@dataclass
-class Step:
-    """A part of a query that ran, and which engine ran it."""
-
-    engine: str
-    what: str
-    why: str = ""
-
 
 @dataclass
 class InProcess:
     """Arrow tables."""
 
-    WINDOW = "window"
     explaining: bool = False
     steps: list[Step] = field(default_factory=list)
 
@@ -144,9 +118,7 @@ class InProcess:
 
     def named(self, table: pa.Table, wanted: list[tuple[str, str]]) -> pa.Table:
         """Columns under other names; `WINDOW` is both ends of a window."""
-        columns = [
-            edges_of(table) if name == self.WINDOW else table.column(name) for name, _ in wanted
-        ]
+        columns = [edges_of(table) if name == WINDOW else table.column(name) for name, _ in wanted]
         return pa.table(columns, names=[name for _, name in wanted])
 
     def cumulated(
