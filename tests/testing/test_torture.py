@@ -30,8 +30,8 @@ def test_a_small_run_finds_no_difference() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     last = done.stdout.splitlines()[-1]
     assert re.search(r"no difference in [\d,]+ operations and [1-9] kills .* seed 1$", last)
-    for part in torture.PARTS:
-        assert part in last
+    for part in torture.parts(spark=False):
+        assert f" {part}" in last
 
 
 class Forgetful(swag.TwoStacks):
@@ -75,6 +75,11 @@ def test_a_case_is_made_of_its_seed_part_and_number() -> None:
     assert drawn(1, "tables", 7) == drawn(1, "tables", 7) != drawn(1, "tables", 8)
     with pytest.raises(Difference, match="the sum: 1, expected 2"):
         Case(1, "tables", 7).same(1, 2, "the sum")
+
+
+@pytest.mark.slow
+def test_on_spark() -> None:
+    assert torture.main(["--seed", "2", "--only", "spark", "--minutes", "1"]) == 0
 
 
 @pytest.mark.slow

@@ -50,6 +50,16 @@ def range_query(q: Any, lo: Any, hi: Any) -> Partial:
     return middle
 
 
+def has_entries(q: Any, lo: Any, hi: Any) -> bool:
+    """Whether there is a time from lo to hi, both included."""
+    x = covering(q, lo, hi)
+    while True:
+        i, j = from_index(q, x, lo), upto(q, x, hi)
+        if i < j or is_leaf(q, x):
+            return i < j
+        x = child(q, x, i)
+
+
 def covering(q: Any, lo: Any, hi: Any) -> int:
     """Climb from the nearer finger to a node that has the whole range."""
     root = q.head[ROOT]

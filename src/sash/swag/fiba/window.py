@@ -12,7 +12,7 @@ from sash.kernel.answers import Answers
 from sash.monoids.recipe import whole
 from sash.swag.fiba import drivers, times
 from sash.swag.fiba.bulks import Bulks, address, count_of
-from sash.swag.fiba.ranges import entries
+from sash.swag.fiba.ranges import entries, has_entries
 from sash.swag.fiba.times import MOST
 from sash.swag.fiba.tree import (
     HEIGHT,
@@ -153,6 +153,8 @@ class FiBA(Bulks):
         self._is_in_use = True
         try:
             self._steps.ready(self._q)
+            if is_empty(self._q):
+                return self._nothing()
             return self._monoid.lower(self._steps.query(self._q))
         finally:
             self._is_in_use = False
@@ -172,9 +174,15 @@ class FiBA(Bulks):
 
     def _query_range(self, lo: Any, hi: Any) -> Any:
         first, last = times.key_from(self._clock, lo), times.key_upto(self._clock, hi)
-        if first is None or last is None:
-            return self._monoid.lower(self._monoid.identity)
+        if first is None or last is None or is_empty(self._q):
+            return self._nothing()
+        if self._monoid is not self.monoid and not has_entries(self._q, first, last):
+            return self._nothing()
         return self._monoid.lower(self._steps.range_query(self._q, first, last))
+
+    def _nothing(self) -> Any:
+        """The answer over no entries, of the monoid as it was given: a typed one has a number."""
+        return self.monoid.lower(self.monoid.identity)
 
     def range_queries(self, los: Any, his: Any) -> Any:
         """As range_query, for many ranges at once; compiled where that is worth it.

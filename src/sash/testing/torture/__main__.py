@@ -15,7 +15,9 @@ from random import SystemRandom
 from sash.testing.torture.algorithms import algorithms
 from sash.testing.torture.case import Case
 from sash.testing.torture.damage import damage
-from sash.testing.torture.kills import kills
+from sash.testing.torture.kills import kills, redis_kills
+from sash.testing.torture.servers import redis_binary
+from sash.testing.torture.spark import spark
 from sash.testing.torture.streams import streams
 from sash.testing.torture.tables import tables
 
@@ -25,9 +27,15 @@ PARTS: dict[str, Callable[[Case], None]] = {
     "streams": streams,
     "damage": damage,
     "kills": kills,
+    "redis": redis_kills,
+    "spark": spark,
 }
-SHARES = {"algorithms": 4, "tables": 6, "streams": 4, "damage": 8, "kills": 1}
+SHARES = {
+    "algorithms": 4, "tables": 6, "streams": 4, "damage": 8, "kills": 1, "redis": 1, "spark": 1
+}  # fmt: skip
 """Cases of each part per case of kills: about as much time for each, and the same in every run."""
+
+KILLING = ("kills", "redis")
 
 OFTEN = 10.0
 """Seconds between two lines of progress."""
@@ -46,6 +54,7 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--only", choices=list(PARTS), help="one part instead of all")
     parser.add_argument("--case", type=int, help="one case of that part: --only NAME --case N")
     parser.add_argument("--plain", action="store_true", help="windows are not compiled")
+    parser.add_argument("--spark", action="store_true", help="definitions on Spark too")
     found = parser.parse_args(given)
     if found.case is not None and found.only is None:
         parser.error("--case needs --only NAME")
@@ -56,12 +65,18 @@ def arguments(given: Sequence[str] | None) -> argparse.Namespace:
     return found
 
 
+def parts(spark: bool) -> list[str]:
+    """The parts that run if none is asked for: those over Redis where there is a server."""
+    without = {*(() if spark else ("spark",)), *(() if redis_binary() else ("redis",))}
+    return [part for part in PARTS if part not in without]
+
+
 class Run:
     """Cases of all parts in turn, by their shares; `now` says which case runs."""
 
     def __init__(self, asked: argparse.Namespace, now: mmap.mmap) -> None:
         self.asked, self.now = asked, now
-        self.parts = [asked.only] if asked.only else list(PARTS)
+        self.parts = [asked.only] if asked.only else parts(asked.spark)
         self.cases = dict.fromkeys(PARTS, 0)
         self.operations = self.kills = 0
         self.start = self.said = time.monotonic()
@@ -85,7 +100,7 @@ class Run:
             return None
         aims = asked.operations, asked.kills
         for part in self.parts:
-            aim, done = (aims[1], self.kills) if part == "kills" else (aims[0], self.operations)
+            aim, done = (aims[1], self.kills) if part in KILLING else (aims[0], self.operations)
             if (aim is None and aims == (None, None)) or (aim is not None and done < aim):
                 open_parts.append(part)
         return min(open_parts, key=lambda part: self.cases[part] / SHARES[part], default=None)

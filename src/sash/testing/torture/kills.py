@@ -1,8 +1,9 @@
 """Kills: processes that work on one store, killed one after another; what they committed is there.
 
 Half of them are killed from outside, at a random moment, the others kill themselves inside a
-commit, when some of its records are put. When a process is killed from outside depends on the
-machine: repeat a case a few times.
+commit: of LMDB, when some of its records are put; of Redis, before it is sent or before its
+answer is read. A Redis server is killed too. When a process is killed from outside depends on
+the machine: repeat a case a few times.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ from typing import Any
 from sash import functions as sf
 from sash import stores, swag
 from sash.stores.lmdb import LMDB
+from sash.stores.redis import Redis
 from sash.streams import stream
 from sash.testing.oracle import answer
 from sash.testing.torture.case import Case, Difference
 from sash.testing.torture.monoids import affine, words
+from sash.testing.torture.servers import RedisServer
 from sash.testing.torture.streams import END, rows
 from sash.windows import define as d
 
@@ -38,7 +41,7 @@ ALGORITHMS = {"AMTA": swag.AMTA, "LogMTA": swag.LogMTA}
 MONOIDS = {"affine": affine, "words": words}
 
 
-class Deadly(LMDB):
+class DeadlyLMDB(LMDB):
     """Ends the process inside a commit's transaction, when `left` records are put."""
 
     left = -1
@@ -54,15 +57,50 @@ class Deadly(LMDB):
         super()._commit(until_the_end(), deletes, expect)  # type: ignore[arg-type]
 
 
+class DeadlyRedis(Redis):
+    """Ends the process when it has committed `left` times: before the next one, or after it."""
+
+    left = -1
+
+    def _commit(self, puts: Any, deletes: Any, expect: Any) -> None:
+        if self.left != 0 or len(puts) % 2:
+            super()._commit(puts, deletes, expect)
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.left -= 1
+
+
 def kills(case: Case) -> None:
     """A stream or a window over LMDB."""
     with tempfile.TemporaryDirectory(prefix="sash-torture-") as directory:
-        case.dice.choice([killed_stream, killed_window])(case, Path(directory) / "state")
+        work = case.dice.choice([killed_stream, killed_window])
+        work(case, f"lmdb:{directory}/state", lambda: None)
 
 
-def opened(path: Path, left: int = -1) -> LMDB:
-    store = Deadly(path, sync=False, map_size=1 << 24)
-    store.left = left
+def redis_kills(case: Case) -> None:
+    """A stream or a window over a Redis server, which is killed now and then, and comes back."""
+    with tempfile.TemporaryDirectory(prefix="sash-torture-") as directory:
+        server = RedisServer(Path(directory))
+
+        def maybe_kill() -> None:
+            if case.dice.random() < 0.5:
+                server.kill()
+                server.restart()
+                case.kills += 1
+
+        try:
+            case.dice.choice([killed_stream, killed_window])(case, server.url, maybe_kill)
+        finally:
+            server.kill()
+
+
+def opened(where: str, left: int = -1) -> Any:
+    """The store there: it ends the process inside a commit after so many, if not negative."""
+    path = where.removeprefix("lmdb:")
+    store: Any = (
+        DeadlyRedis(where) if path == where else DeadlyLMDB(path, sync=False, map_size=1 << 24)
+    )
+    store.left = left if path != where else left // 8
     return store
 
 
@@ -106,22 +144,23 @@ def live_on(store: stores.Store | None, which: int) -> Any:
     )
 
 
-def feed_for_ever(path: Path, seed: int, which: int, left: int, tell: Connection) -> None:
+def feed_for_ever(where: str, seed: int, which: int, left: int, tell: Connection) -> None:
     """Feed and commit, from where the store is to the end."""
-    table, live = rows(Random(seed), 600), live_on(opened(path, left), which)
+    table, live = rows(Random(seed), 600), live_on(opened(where, left), which)
     for start in range(live.offset or 0, 600, BATCH):
         live.feed(table.slice(start, BATCH))
         live.commit(offset=start + BATCH)
         tell.send(start + BATCH)
 
 
-def killed_stream(case: Case, path: Path) -> None:
+def killed_stream(case: Case, where: str, between: Callable[[], None]) -> None:
     """After each kill the state is that of a stream that was never killed."""
     seed, which, done = case.dice.randrange(1 << 32), case.dice.randrange(3), 0
     table, whole = rows(Random(seed), 600), live_on(None, which)
     for _ in range(ROUNDS):
-        said = max(done, killed(case, feed_for_ever, path, seed, which))
-        with opened(path) as store:
+        said = max(done, killed(case, feed_for_ever, where, seed, which))
+        between()
+        with opened(where) as store:
             live = live_on(store, which)
             offset = live.offset or 0
             if offset < said:
@@ -131,7 +170,7 @@ def killed_stream(case: Case, path: Path) -> None:
             done = offset
             for key in set(table.column("k").to_pylist()) if offset else ():
                 case.same(live.current(k=key), whole.current(k=key), f"{key} at offset {offset}")
-    with opened(path) as store:  # and goes on as that one does
+    with opened(where) as store:  # and goes on as that one does
         ends = []
         for each in (live_on(store, which), whole):
             for start in range(done, 600, BATCH):
@@ -157,9 +196,9 @@ def window_on(store: stores.Store, algorithm: str, monoid: str) -> Any:
     return ALGORITHMS[algorithm](MONOIDS[monoid](), store=store, **options)
 
 
-def insert_for_ever(path: Path, algorithm: str, monoid: str, left: int, tell: Connection) -> None:
+def insert_for_ever(where: str, algorithm: str, monoid: str, left: int, tell: Connection) -> None:
     """Insert and evict; the window commits now and then, and so do we."""
-    window = window_on(opened(path, left), algorithm, monoid)
+    window = window_on(opened(where, left), algorithm, monoid)
     while True:
         i = window.offset
         window.insert(item(i))
@@ -168,13 +207,14 @@ def insert_for_ever(path: Path, algorithm: str, monoid: str, left: int, tell: Co
             tell.send(window.commit())
 
 
-def killed_window(case: Case, path: Path) -> None:
+def killed_window(case: Case, where: str, between: Callable[[], None]) -> None:
     """After each kill the window is that of its offset, recalculated."""
     algorithm, monoid = case.dice.choice(list(ALGORITHMS)), case.dice.choice(list(MONOIDS))
     done, items = 0, list[int]()
     for _ in range(ROUNDS):
-        said = max(done, killed(case, insert_for_ever, path, algorithm, monoid))
-        with opened(path) as store:
+        said = max(done, killed(case, insert_for_ever, where, algorithm, monoid))
+        between()
+        with opened(where) as store:
             window = window_on(store, algorithm, monoid)
             if window.offset < said:
                 raise Difference(f"offset {window.offset} after a kill, but {said} was committed")

@@ -16,17 +16,24 @@ from sash.tables import windowed
 from sash.testing.torture.case import Case
 from sash.windows import define as d
 from sash.windows.bounds import bounds
-from sash.windows.frames import Delta, Frame, Until
+from sash.windows.define import Shape
+from sash.windows.frames import Delta, Frame, Groups, Range, Rows, Until
 
 Row = dict[str, Any]
 CLOSED: tuple[Any, ...] = ("both", "left", "right", "neither")
 
 
 def tables(case: Case) -> None:
-    """A few random columns over a random table, in one definition."""
+    """A few random columns over a random table, in one definition: per row, or per window."""
     dice = case.dice
     table = sample(dice, dice.choice([0, 1, 2, 30, 150, 400]))
     by = dice.choice([[], ["k"], ["j"], ["k", "j"]])
+    (periodic if dice.random() < 0.2 else per_row)(case, table, by)
+
+
+def per_row(case: Case, table: pa.Table, by: list[str]) -> None:
+    """An answer per row, over frames of every kind and shape."""
+    dice = case.dice
     asked = {f"c{i}": (dice.choice(list(ANSWERS)), frame(dice)) for i in range(dice.randint(1, 5))}
     found = windowed(table, by, time="t").agg(
         **{out: function(name).over(over) for out, (name, over) in asked.items()}
@@ -38,6 +45,34 @@ def tables(case: Case) -> None:
         for i, inside in windows(rows, by, over):
             what = f"{name} over {over} by {by}, row {i} of {len(rows)}"
             case.same(got[i], ANSWERS[name]([rows[j] for j in inside]), what)
+
+
+def periodic(case: Case, table: pa.Table, by: list[str]) -> None:
+    """`every`: a row per key and window that has rows, its edges at whole slides."""
+    dice = case.dice
+    slide = dice.choice([1, 5, 7, 40])
+    asked = {f"c{i}": dice.choice(list(ANSWERS)) for i in range(dice.randint(1, 4))}
+    size = dice.choice([slide, 2 * slide, slide + 3, 60])
+    closed = dice.choice(CLOSED[1:3])
+    frame = d.range_between(-size, 0)
+    named = {out: function(name).over(frame) for out, name in asked.items()}
+    found = windowed(table, by, time="t").every(slide, closed=closed).agg(**named).to_pylist()
+    expected: dict[Any, list[Row]] = {}
+    for row in table.to_pylist():
+        youngest = row["t"] // slide * slide
+        for start in range(youngest, youngest - size - slide - 1, -slide):
+            end = start + size
+            is_in = start <= row["t"] < end if closed == "left" else start < row["t"] <= end
+            if is_in:
+                at = (*(_key(row[name]) for name in by), start, end)
+                expected.setdefault(at, []).append(row)
+    what = f"every {slide} by {by}, windows of {size}, closed {closed}"
+    case.same(len(found), len(expected), f"{what}: windows")
+    for given in found:
+        at = (*(_key(given[name]) for name in by), given["window_start"], given["window_end"])
+        inside = sorted(expected[at], key=lambda row: row["t"])  # stable: peers as they came
+        for out, name in asked.items():
+            case.same(given[out], ANSWERS[name](inside), f"{name} of {what}, window {at}")
 
 
 def sample(dice: Random, n: int) -> pa.Table:
@@ -88,7 +123,14 @@ def frame(dice: Random) -> Frame:
         lambda: d.until(_many, "x"),
         lambda: d.delta("t", dice.randint(1, 20)),
     ]
-    return dice.choice(kinds)()
+    made = dice.choice(kinds)()
+    if dice.random() < 0.3 and isinstance(made, Rows | Groups | Range):
+        shapes: list[Shape] = [
+            {"exclude": "current row"}, {"exclude": "group"}, {"exclude": "ties"},
+            {"most": dice.randint(1, 9)}, {"peers": False},
+        ]  # fmt: skip
+        return d.shaped(made, **dice.choice(shapes))
+    return made
 
 
 def _many(x: float | None) -> bool:
@@ -105,8 +147,16 @@ def windows(rows: list[Row], by: list[str], over: Frame) -> list[tuple[int, list
         lo, hi = bounds(
             over, np.array([rows[i]["t"] for i in places]), _content(over, rows, places)
         )
-        found += [(i, places[a:b]) for i, a, b in zip(places, lo, hi, strict=True)]
+        for i, a, b in zip(places, lo, hi, strict=True):
+            found.append((i, [j for j in places[a:b] if not left_out(over, rows, i, j)]))
     return found
+
+
+def left_out(over: Frame, rows: list[Row], own: int, other: int) -> bool:
+    """Whether a frame excludes another row from the window of one."""
+    peers = rows[own]["t"] == rows[other]["t"]
+    excluded = {"current row": own == other, "group": peers, "ties": peers and own != other}
+    return over.exclude is not None and excluded[over.exclude]
 
 
 def _key(value: Any) -> Any:
@@ -124,7 +174,9 @@ def _content(over: Frame, rows: list[Row], places: list[int]) -> Any:
 
 
 def function(name: str) -> Any:
-    """`sf.max("x")` for "max x"."""
+    """`sf.max("x")` for "max x"; others are made of expressions."""
+    if name in DERIVED:
+        return DERIVED[name]()
     how, *columns = name.split()
     return getattr(sf, how)(*columns)
 
@@ -147,6 +199,13 @@ def _least(values: list[float]) -> float:
     return min((x for x in values if x == x), default=math.nan)
 
 
+DERIVED: dict[str, Callable[[], Any]] = {
+    "sum of 2 i + 1": lambda: sf.sum(sf.col("i") * 2 + 1),  # type: ignore[arg-type]
+    "max x where i > 0": lambda: sf.max("x").where(sf.col("i") > 0),
+    "count where b": lambda: sf.count().where("b"),
+}
+"""Aggregations of expressions and of rows that meet a condition."""
+
 ANSWERS: dict[str, Callable[[list[Row]], Any]] = {
     "count": len,
     "count x": lambda rows: sum(row["x"] is not None for row in rows),
@@ -166,5 +225,11 @@ ANSWERS: dict[str, Callable[[list[Row]], Any]] = {
     "concat w": _known("w", "".join),
     "collect_list w": lambda rows: [row["w"] for row in rows if row["w"] is not None],
     "count_distinct w": lambda rows: len({row["w"] for row in rows} - {None}),
+    "sum of 2 i + 1": _known("i", lambda xs: sum(2 * x + 1 for x in xs)),
+    "max x where i > 0": lambda rows: max(
+        (r["x"] for r in rows if r["x"] is not None and r["i"] is not None and r["i"] > 0),
+        default=None,
+    ),
+    "count where b": lambda rows: sum(bool(row["b"]) for row in rows),
 }
 """Aggregations in plain Python: the name is the function and its columns."""
