@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any, Generic, Literal, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, Unpack
 
 import pyarrow as pa
 
@@ -21,6 +21,10 @@ from sash.plan.periodic import Every
 from sash.plan.plan import Options, Plan, plan_of
 from sash.windows import Closed
 
+if TYPE_CHECKING:
+    from sash.as_of import AsOf
+
+S = TypeVar("S")
 T = TypeVar("T")
 
 
@@ -98,6 +102,45 @@ class Windowed(Generic[T]):
         found._every = Every(slide, offset, closed, fill, self._changes)
         return found
 
+    def at(
+        self,
+        spine: S,
+        by: str | Sequence[str] | None = None,
+        *,
+        time: str | None = None,
+        closed: Closed = "left",
+    ) -> AsOf[S]:
+        """Windows at the times of another table, the spine: its rows, in their order and with
+        their columns, have one extra column per aggregation of the events, the rows of `data`.
+
+        `by`, `time`: the names of the keys and of the time in the spine, where they are other
+        than those of the events. A spine row at t has the events of [t - w, t): an event at
+        the very moment is not in, so that nothing leaks from the future. `closed` overrides
+        this for all frames, and `.over(…, closed=…)` for one. `sash.rows(50)` is the last 50
+        events before t. A key without events has a count of 0, and nulls.
+
+        O(log d) per spine row for each frame, d the events between two spine rows, besides
+        what the algorithms take for the events in windows.
+
+        >>> import pyarrow as pa, sash
+        >>> from sash import functions as sf
+        >>> events = pa.table({"u": [1, 1, 2], "t": [10, 20, 20], "x": [5, 3, 4]})
+        >>> labels = pa.table({"user": [2, 1, 1], "asked": [25, 20, 21]})
+        >>> week = sash.range_between(-7, 0)
+        >>> found = sash.windowed(events, "u", time="t").at(labels, "user", time="asked").agg(
+        ...     n=sf.count().over(week), hi=sf.max("x").over(sash.rows(2)))
+        >>> found.column("n").to_pylist(), found.column("hi").to_pylist()
+        ([1, 0, 1], [4, 5, 5])
+        """
+        from sash.as_of import AsOf, At, Events
+
+        if self._every is not None or self._descending:
+            asked = "every" if self._every is not None else "descending=True"
+            raise ValueError(f"at: windows at the times of a spine have no meaning with {asked}")
+        names = self._by if by is None else (by,) if isinstance(by, str) else tuple(by)
+        at = At(names, self._time if time is None else time, closed)
+        return AsOf(Events(self._data, self._source, self._options, self.query), spine, at)
+
     def agg(self, **aggregations: Expression) -> T:
         """The table with one column more for each aggregation, of the same kind as it came.
 
@@ -108,11 +151,11 @@ class Windowed(Generic[T]):
             from sash.spark import batch, streaming
 
             data: Any = self._data
-            _check_options(self._options, _spark_kind(data))
+            check_options(self._options, _spark_kind(data))
             on_spark = streaming if data.isStreaming else batch
             return on_spark.aggregate(data, query, **self._options)
         planning = self._planning()
-        _check(query, self._source)
+        check_needed(query, self._source)
         rows = computable(self._source.table(query.columns()))
         found = aggregate(query, rows, options=planning)
         if query.every is not None:
@@ -134,7 +177,7 @@ class Windowed(Generic[T]):
             from sash.spark import batch, streaming
 
             data: Any = self._data
-            _check_options(self._options, _spark_kind(data))
+            check_options(self._options, _spark_kind(data))
             if not data.isStreaming:
                 return batch.explain(data, query, **self._options)
             rates = None if rows_per_second is None else (rows_per_second, keys)
@@ -144,7 +187,7 @@ class Windowed(Generic[T]):
     def plan(self, **aggregations: Expression) -> Plan:
         """The plan that `agg` would run in process, as a record."""
         query, planning, source = self.query(**aggregations), self._planning(), self._in_process()
-        _check(query, source)
+        check_needed(query, source)
         schema = computable(source.schema(query.columns()).empty_table()).schema
         return plan_of(query, schema, planning)
 
@@ -161,9 +204,7 @@ class Windowed(Generic[T]):
         return self._source
 
     def _planning(self) -> Options:
-        """What the user decides instead of the planner."""
-        _check_options(self._options, "a table in process")
-        return Options(**{name: self._options[name] for name in PLANNING if name in self._options})
+        return planning_of(self._options)
 
     def query(self, **aggregations: Expression) -> Query:
         """What `agg` would run."""
@@ -249,7 +290,7 @@ def _spark_kind(data: Any) -> str:
     return "a streaming DataFrame" if data.isStreaming else "a batch DataFrame"
 
 
-def _check_options(given: dict[str, Any], here: str) -> None:
+def check_options(given: dict[str, Any], here: str) -> None:
     """Raise TypeError if data of this kind has no such option."""
     for name in given:
         if name not in OPTIONS[here]:
@@ -261,7 +302,13 @@ def _check_options(given: dict[str, Any], here: str) -> None:
             )
 
 
-def _check(query: Query, source: Source) -> None:
+def planning_of(options: dict[str, Any]) -> Options:
+    """What the user decides instead of the planner, over a table in process."""
+    check_options(options, "a table in process")
+    return Options(**{name: options[name] for name in PLANNING if name in options})
+
+
+def check_needed(query: Query, source: Source) -> None:
     """Raise an error that names all columns of the table, not only those that are read."""
     if not query.time:
         hint = source.hint("") or "the column that orders the rows"

@@ -46,11 +46,14 @@ class Placed(NamedTuple):
 
 
 class Arrangement:
-    """Where each row goes, or where each comes from, in order of key and time."""
+    """Where each row goes, or where each comes from, in order of key and time.
+
+    `begins`: where the rows of each code begin in order; `times`: in order, if at hand.
+    """
 
     def __init__(self, found: Placed, team: Team, by_rank: bool = False) -> None:
         """`by_rank`: places are where each row goes, not where each comes from."""
-        self._places, self._begins, self.times = found
+        self._places, self.begins, self.times = found
         self._by_rank, self._team = by_rank, team
 
     def into(self, column: pa.Array) -> pa.Array:
@@ -68,14 +71,14 @@ class Arrangement:
     @property
     def codes(self) -> np.ndarray:
         """The code of each row, in order."""
-        counts = np.diff(self._begins, append=len(self._places))
+        counts = np.diff(self.begins, append=len(self._places))
         return np.repeat(np.arange(len(counts), dtype=place_type(len(counts))), counts)
 
     @property
     def starts(self) -> np.ndarray:
         """The first row of each code that has rows, in order."""
-        counts = np.diff(self._begins, append=len(self._places))
-        return np.ascontiguousarray(self._begins[counts > 0])
+        counts = np.diff(self.begins, append=len(self._places))
+        return np.ascontiguousarray(self.begins[counts > 0])
 
     @property
     def order(self) -> np.ndarray:

@@ -86,23 +86,35 @@ class Around:
 
     def before(self, row: int, key_first: int) -> int:
         """The first row that windows of `row` and later ones reach."""
-        edge = self._edge(row, -self.behind)
+        edge = moved(self.times[row], -self.behind)
         by_time = key_first + int(np.searchsorted(self.times[key_first:row], edge, "left"))
         return max(key_first, min(by_time, row - self.rows_behind))
 
     def after(self, row: int, key_end: int) -> int:
         """The row after the last that windows of rows before `row` reach, and its peers."""
-        edge = self._edge(row - 1, self.ahead)
+        edge = moved(self.times[row - 1], self.ahead)
         by_time = row + int(np.searchsorted(self.times[row:key_end], edge, "right"))
         return min(key_end, max(by_time, row + self.rows_ahead))
 
-    def _edge(self, row: int, by: float) -> Any:
-        """The time of a row moved by so much, as a pass of bounds moves it, or further."""
-        time = self.times[row]
-        if self.times.dtype.kind == "f":
-            return time + self.times.dtype.type(by)
-        moved = int(time) + (math.floor(by) if by < 0 else math.ceil(by))
-        return np.int64(min(max(moved, LEAST), FURTHEST))
+    def before_moment(self, time: Any, first: int, stop: int) -> int:
+        """The first of rows `first` to `stop` - 1 that windows at `time` and later ones reach."""
+        times = self.times[first:stop]
+        by_time, rank = np.searchsorted(times, (moved(time, -self.behind), time), "left")
+        return first + max(0, min(int(by_time), int(rank) - self.rows_behind))
+
+    def after_moment(self, time: Any, first: int, stop: int) -> int:
+        """The row after the last of them that windows at `time` and earlier ones reach."""
+        times = self.times[first:stop]
+        by_time, rank = np.searchsorted(times, (moved(time, self.ahead), time), "right")
+        return min(stop, first + max(int(by_time), int(rank) + self.rows_ahead))
+
+
+def moved(time: Any, by: float) -> Any:
+    """A time moved by so much, as a pass of bounds moves it, or further."""
+    if time.dtype.kind == "f":
+        return time + time.dtype.type(by)
+    found = int(time) + (math.floor(by) if by < 0 else math.ceil(by))
+    return np.int64(min(max(found, LEAST), FURTHEST))
 
 
 def around(query: Query, table: pa.Table) -> Around | None:

@@ -32,7 +32,7 @@ class Rows:
         """`ordered`: rows are known to be sorted by key and time; `starts`: where the keys of
         the first batch, which is the only one, begin.
         """
-        self._ordered, self._known_starts = ordered, starts
+        self._ordered = ordered
         self.plan, self.query = plan, plan.query
         self.count = 0  # rows that came
         self.dtype = tick_type(plan.schema.field(plan.query.time).type)
@@ -43,7 +43,7 @@ class Rows:
         self._last_ties: list[pa.Array] = []
         self._numbers_groups = needs_groups(plan)
         self.keys = np.zeros(0, np.int64)  # the first row of each key that is not done
-        self._last_key: list[pa.Array] | None = None
+        self._key_starts = KeyStarts(starts)
         conditions = dict.fromkeys(state.condition for state in plan.states)
         self._passing = {c: Passing() for c in conditions if c is not None}
         self._inputs = {c: SharedInputs() for c in conditions}
@@ -57,7 +57,8 @@ class Rows:
         query = self.query
         times = ticks(columns[query.time], query.time, query.descending, query.null_times)
         self.null_times |= columns[query.time].null_count > 0
-        starts = self._starts([columns[name] for name in self.query.by], batch.num_rows)
+        keys = [columns[name] for name in self.query.by]
+        starts = self._key_starts.find(keys, batch.num_rows)
         if not self._ordered:
             self._check_order(times, starts)
         if self._numbers_groups:
@@ -144,19 +145,6 @@ class Rows:
         """The first row of each key, from that of `row` on."""
         return self.keys[max(0, int(np.searchsorted(self.keys, row, "right")) - 1) :]
 
-    def _starts(self, keys: list[pa.Array], n: int) -> np.ndarray:
-        """Which rows of a batch begin a key."""
-        if self._known_starts is not None:
-            return self._known_starts
-        begins = np.zeros(n, np.bool_)
-        begins[1:] = changes(keys) if keys else False
-        last = self._last_key
-        begins[0] = last is None or any(
-            not _alike(a, b) for a, b in zip(last, (k.slice(0, 1) for k in keys), strict=True)
-        )
-        self._last_key = [key.slice(n - 1, 1) for key in keys]
-        return np.flatnonzero(begins)
-
     def _check_order(self, times: np.ndarray, starts: np.ndarray) -> None:
         back = np.flatnonzero(times[1:] < times[:-1]) + 1
         wrong = np.setdiff1d(back, starts)
@@ -168,6 +156,28 @@ class Rows:
                 f"rows are not sorted by {', '.join((*self.query.by, self.query.time))}: row "
                 f"{self.count + int(wrong[0])} is earlier than the one before it"
             )
+
+
+class KeyStarts:
+    """Finds the rows that begin a key, in rows that come batch by batch."""
+
+    def __init__(self, known: np.ndarray | None = None) -> None:
+        """`known`: those of the first batch, which is the only one."""
+        self._known = known
+        self._last: list[pa.Array] | None = None
+
+    def find(self, keys: list[pa.Array], n: int) -> np.ndarray:
+        """Which of the n rows of a batch begin a key."""
+        if self._known is not None:
+            return self._known
+        begins = np.zeros(n, np.bool_)
+        begins[1:] = changes(keys) if keys else False
+        last = self._last
+        begins[0] = last is None or any(
+            not _alike(a, b) for a, b in zip(last, (k.slice(0, 1) for k in keys), strict=True)
+        )
+        self._last = [key.slice(n - 1, 1) for key in keys]
+        return np.flatnonzero(begins)
 
 
 def _alike(a: pa.Array, b: pa.Array) -> bool:

@@ -36,14 +36,19 @@ def aggregate(
 
 def _with_ties(query: Query, table: pa.Table, threads: int | None, options: Options) -> pa.Table:
     """Rows of equal time in the order of further columns; they come out as they came."""
-    way, nulls = ("descending", "at_end") if query.descending else ("ascending", "at_start")
-    order = pc.sort_indices(table, sort_keys=[(name, way, nulls) for name in query.ties])
+    order = tie_order(query, table)
     found = _aggregate(query, table.take(order), threads, options)
     if query.every is not None:
         return found
     back = np.empty(len(order), np.int64)
     back[np.asarray(order)] = np.arange(len(order))
     return found.take(back)
+
+
+def tie_order(query: Query, table: pa.Table) -> pa.Array:
+    """The order of a table's rows by the columns that order rows of equal time."""
+    way, nulls = ("descending", "at_end") if query.descending else ("ascending", "at_start")
+    return pc.sort_indices(table, sort_keys=[(name, way, nulls) for name in query.ties])
 
 
 def _aggregate(query: Query, table: pa.Table, threads: int | None, options: Options) -> pa.Table:

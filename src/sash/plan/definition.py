@@ -24,6 +24,7 @@ from sash.plan.checks import (
 )
 from sash.plan.expressions import Call, Column, Expression, as_condition, as_input, columns_of, walk
 from sash.plan.periodic import KIND, WINDOW, Periodic
+from sash.plan.spine import Spine
 from sash.windows import Frame, as_frame, shaped
 from sash.windows.define import Shape
 from sash.windows.frames import Calendar, Policy, Sliding, Until
@@ -237,6 +238,7 @@ class Query:
 
     `results`: columns that are computed from answers and from the row's own columns. With
     them, some aggregations do not come out themselves; `outputs` names all that does.
+    `spine`: another table, whose rows have the answers; the input's rows are events.
     """
 
     by: tuple[str, ...]
@@ -247,12 +249,14 @@ class Query:
     results: dict[str, Expression] = field(default_factory=dict)
     ties: tuple[str, ...] = ()  # columns that order rows of equal time
     names: tuple[str, ...] | None = None
+    spine: Spine | None = None
 
     def __repr__(self) -> str:
         asked = ", ".join(f"{out}: {_inside(self.asked(out))}" for out in self.outputs)
         keys = f"by {', '.join(self.by)}, " if self.by else ""
         every = "" if self.every is None else f", {self.every}"
-        return f"<{asked}; {keys}in order of {self.time}{every}>"
+        spine = "" if self.spine is None else f", {self.spine}"
+        return f"<{asked}; {keys}in order of {self.time}{every}{spine}>"
 
     def asked(self, out: str) -> Expression:
         """What an output is: an aggregation or an expression over some."""
@@ -282,6 +286,11 @@ class Query:
             for name in a.reads:
                 inputs = columns_of(derived[name]) if name in derived else [name]
                 yield from ((out.partition(" #")[0], name) for name in inputs)
+        yield from () if self.spine is not None else self.own()
+
+    def own(self) -> Iterator[tuple[str, str]]:
+        """What results read of the row itself, a column of the input or of the spine, each with
+        the result that reads it."""
         for out, result in self.results.items():
             read = (name for name in columns_of(result) if name not in self._answered)
             yield from ((out, name) for name in read)
@@ -327,12 +336,13 @@ class Query:
         for where, name in self.needed():
             check_known(name, schema.names, where)
         check_time(self.time, schema.field(self.time).type)
+        rows = schema if self.spine is None else self._check_spine(schema)
         for name in self.by:
             check_key(name, schema.field(name).type)
             if name in self.window:
                 raise ValueError(f"the key {name!r} has the name of a column of every: rename it")
         for out in dict.fromkeys((*self.outputs, *self.aggregations)):
-            if out in (schema.names if self.every is None else self.window + self.by):
+            if out in (rows.names if self.every is None else self.window + self.by):
                 raise ValueError(f"{out}: there is a column of that name already; choose another")
         for out, a in self.aggregations.items():
             check_types(out.partition(" #")[0], a.derived, schema)
@@ -340,6 +350,17 @@ class Query:
         for out, a in self.aggregations.items():
             self._check_one(out, a, full)
         self._check_results()
+
+    def _check_spine(self, schema: pa.Schema) -> pa.Schema:
+        """The spine's columns, in the place of the input's."""
+        assert self.spine is not None
+        if self.every is not None or self.descending:
+            asked = "every" if self.every is not None else "a descending order"
+            raise ValueError(f"windows at the times of a spine have no meaning with {asked}")
+        self.spine.check(self.by, self.time, schema)
+        for out, name in self.own():
+            check_known(name, self.spine.schema.names, f"{out}, of the spine")
+        return self.spine.schema
 
     def _check_one(self, out: str, a: Aggregation, schema: pa.Schema) -> None:
         if a.frame is None:
@@ -386,7 +407,8 @@ class Query:
     ) -> dict[str, pa.DataType | None]:
         """The types of the columns that come out, from those of the answers."""
         time = schema.field(self.time).type
-        fields = {field.name: field.type for field in schema} | dict.fromkeys(WINDOW, time)
+        rows = schema if self.spine is None else self.spine.schema
+        fields = {field.name: field.type for field in rows} | dict.fromkeys(WINDOW, time)
         fields |= {KIND: pa.string()} if KIND in self.window else {}
         fields |= {out: kind for out, kind in answers.items() if kind is not None}
         found = dict(answers)
@@ -402,7 +424,7 @@ def output_schema(query: Query, schema: pa.Schema) -> pa.Schema:
     kinds = query.output_types(schema, query.answer_types(schema))
     answers = [pa.field(out, kind or pa.null()) for out, kind in kinds.items()]
     if query.every is None:
-        return pa.schema([*schema, *answers])
+        return pa.schema([*(schema if query.spine is None else query.spine.schema), *answers])
     time = schema.field(query.time).type
     keys = [schema.field(name) for name in query.by]
     kinds = {name: pa.string() if name == KIND else time for name in query.window}

@@ -74,7 +74,8 @@ def explain(
     1. the last 1 hour; bounds: two pointers over the rows in order
        hi: max(x), TwoStacksLite: in order, one range: 3 combines on average, ...; compiled
     """
-    lines = [head(plan.query, len(plan.frames)), *(f"{s.name:9} {s.what}" for s in steps)]
+    all_steps = [*spine_step(plan.query), *steps]
+    lines = [head(plan.query, len(plan.frames)), *(f"{s.name:9} {s.what}" for s in all_steps)]
     lines += [slices_line(plan, each) for each in plan.slices]
     for frame in plan.frames:
         lines.append(f"{frame.number + 1}. {frame.frame}; bounds: {frame.bounds}")
@@ -85,6 +86,11 @@ def explain(
     found = Explanation("\n".join(lines))
     found.plan, found.steps, found.kept = plan, tuple(steps), kept or {}
     return found
+
+
+def spine_step(query: Query) -> list[Step]:
+    """Whose rows have the answers, where that is another table."""
+    return [] if query.spine is None else [Step("spine", str(query.spine))]
 
 
 def head(query: Query, frames: int) -> str:
@@ -162,6 +168,7 @@ def as_data(plan: Plan, steps: Sequence[Step] = ()) -> dict[str, Any]:
         "time": plan.query.time,
         "columns": plan.columns,
         "every": None if plan.query.every is None else str(plan.query.every),
+        "spine": _spine(plan.query),
         "slices": [_slices(each) for each in plan.slices],
         "frames": [_frame(frame) for frame in plan.frames],
         "states": [_state(state) for state in plan.states],
@@ -174,6 +181,13 @@ def as_data(plan: Plan, steps: Sequence[Step] = ()) -> dict[str, Any]:
         "combines per row": plan.combines,
         "steps": {step.name: step.what for step in steps},
     }
+
+
+def _spine(query: Query) -> dict[str, Any] | None:
+    spine = query.spine
+    if spine is None:
+        return None
+    return {"keys": list(spine.by), "time": spine.time, "closed": spine.closed}
 
 
 def _frame(frame: FramePlan) -> dict[str, Any]:
@@ -214,7 +228,8 @@ STYLE = "border: 1px solid color-mix(in srgb, currentColor 30%, transparent); bo
 def as_html(plan: Plan, steps: Sequence[Step] = ()) -> str:
     """The plan as boxes: rows, frames, the states of each, and the answers read from them."""
     parts = [f"<b>{escape(head(plan.query, len(plan.frames)))}</b>"]
-    parts += [f"<div>{escape(s.name)}: <small>{escape(s.what)}</small></div>" for s in steps]
+    all_steps = [*spine_step(plan.query), *steps]
+    parts += [f"<div>{escape(s.name)}: <small>{escape(s.what)}</small></div>" for s in all_steps]
     parts += [f"<div>{escape(slices_line(plan, each))}</div>" for each in plan.slices]
     for frame in plan.frames:
         states = "".join(

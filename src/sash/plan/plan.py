@@ -27,7 +27,7 @@ from sash.plan.reach import Reach, reach_of_frame
 from sash.plan.sharing import share
 from sash.plan.slicing import Slices, slices_of
 from sash.plan.types import number_types, tick_kind, unit_of
-from sash.windows.frames import Calendar, Frame, Groups, Policy, Rows
+from sash.windows.frames import Calendar, Frame, Groups, Policy, Rows, Session
 
 Kind = Literal[
     "count", "known", "groups", "first", "last", "nth", "argument", "combine", "distinct",
@@ -168,7 +168,7 @@ def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> P
         frame = a.frame
         assert frame is not None
         if frame not in frames:
-            reach = reach_of_frame(frame, unit)
+            reach = reach_of_frame(frame, unit, query.spine is not None)
             frames[frame] = FramePlan(len(frames), frame, reach, _bounds(frame, query))
         group = (frame, a.condition, a.columns, _kind(a), _apart(a, schema))
         groups.setdefault(group, []).append(out)
@@ -340,6 +340,10 @@ def _combined(
 def _bounds(frame: Frame, query: Query) -> str:
     if query.every is not None:
         return "one window after the other, both ends only move on"
+    if query.spine is not None:
+        by_row = not isinstance(frame, Rows) and frame.by != "time"
+        first = "one pass over the events, then " if by_row or isinstance(frame, Session) else ""
+        return f"{first}by galloping search from one spine row to the next"
     if isinstance(frame, Policy):
         return "found by the window itself, as rows are combined"
     if isinstance(frame, Rows):

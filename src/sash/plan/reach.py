@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -47,7 +47,7 @@ def reach_of(query: Query, schema: pa.Schema) -> Reach:
     """How far all of a query's windows reach."""
     unit = unit_of(schema.field(query.time).type)
     frames = [a.frame for a in query.aggregations.values() if a.frame is not None]
-    each = [reach_of_frame(frame, unit) for frame in frames]
+    each = [reach_of_frame(frame, unit, query.spine is not None) for frame in frames]
     return Reach(
         _furthest(r.behind for r in each),
         _furthest(r.ahead for r in each),
@@ -56,8 +56,13 @@ def reach_of(query: Query, schema: pa.Schema) -> Reach:
     )
 
 
-def reach_of_frame(frame: Frame, unit: int | None) -> Reach:
-    """How far one frame reaches, in steps of `unit` nanoseconds."""
+def reach_of_frame(frame: Frame, unit: int | None, as_of: bool = False) -> Reach:
+    """How far one frame reaches, in steps of `unit` nanoseconds; `as_of`: from a moment between
+    rows, of which the last row before it may be any time ago."""
+    if as_of and isinstance(frame, Groups):
+        return Reach(None, 0 if frame.following is not None and frame.following <= 0 else None)
+    if as_of and isinstance(frame, Rows) and frame.preceding is not None:
+        return replace(reach_of_frame(frame, unit), rows_behind=1 + max(0, frame.preceding))
     if isinstance(frame, Range):
         behind, ahead = (
             None if bound is None else max(0, steps_of(bound, unit))

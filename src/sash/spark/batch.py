@@ -79,26 +79,39 @@ def prepare(
     **planning: Any,
 ) -> Job:
     """Check a call; raises what is wrong with it, starts no job."""
-    if partitions is not None and (not isinstance(partitions, int) or partitions < 1):
-        raise ValueError(f"partitions must be a whole number of at least 1, not {partitions!r}")
+    check_partitions(partitions)
     job = checked(df, query)
     decision = splits.decide(job.query, job.schema, job.df, partitions, split)
     options = Options(**planning)
     return replace(job, partitions=partitions, split=decision, options=options)
 
 
+def check_partitions(partitions: int | None) -> None:
+    """Raise ValueError if that is no number of partitions."""
+    if partitions is not None and (not isinstance(partitions, int) or partitions < 1):
+        raise ValueError(f"partitions must be a whole number of at least 1, not {partitions!r}")
+
+
 def checked(df: DataFrame, query: Query) -> Job:
     """A call, checked, in one piece: as it is on a stream."""
     resolved = window_spec.resolve(query, df)
     more = window_spec.added(resolved, df)
-    schema = arrow_schema(more)
-    found = as_spelled(resolved.query, more)
-    found.check(schema)
-    for aggregation in found.aggregations.values():
+    return checked_query(more, df, as_spelled(resolved.query, more), resolved.ties)
+
+
+def checked_query(
+    df: DataFrame,
+    given: DataFrame,
+    query: Query,
+    ties: tuple[window_spec.Expression, ...] = (),
+) -> Job:
+    """A query over `df`, checked; `given`: whose columns come out besides the answers."""
+    schema = arrow_schema(df)
+    query.check(schema)
+    for aggregation in query.aggregations.values():
         if aggregation.monoid is not None:
             check_pickles(aggregation.monoid, cloudpickle.dumps)
-    answers = answer_types(found, schema)
-    return Job(more, df, found, schema, answers, resolved.ties)
+    return Job(df, given, query, schema, answer_types(query, schema), ties)
 
 
 def run(job: Job) -> DataFrame:
@@ -109,7 +122,7 @@ def run(job: Job) -> DataFrame:
     if query.every is not None:
         rows = rows.select(*(F.col(quoted(name)) for name in query.columns()))
     if job.split.reach is None:
-        rows = _shuffled(rows, query.by, job.partitions)
+        rows = shuffled(rows, query.by, job.partitions)
     else:
         rows = splits.split(rows, query, job.split)
         query = replace(query, by=(*query.by, splits.PART))
@@ -120,7 +133,8 @@ def run(job: Job) -> DataFrame:
     return plain(ordered).mapInArrow(work.function(), output_of(job))
 
 
-def _shuffled(df: DataFrame, by: tuple[str, ...], partitions: int | None) -> DataFrame:
+def shuffled(df: DataFrame, by: tuple[str, ...], partitions: int | None) -> DataFrame:
+    """Rows shuffled by key; into one partition where there is none."""
     if not by:
         return df.repartition(1)
     keys = [F.col(quoted(name)) for name in by]

@@ -44,7 +44,8 @@ def _shuffle(job: Job) -> str:
 
 def _sort(job: Job) -> str:
     ties = [e.text + " descending" * e.descending for e in job.ties]
-    return f"by {', '.join((*job.query.by, order(job.query), *ties))}, in each partition"
+    merged = ", events and spine merged" if job.query.spine is not None else ""
+    return f"by {', '.join((*job.query.by, order(job.query), *ties))}{merged}, in each partition"
 
 
 def _split(job: Job) -> str:

@@ -29,26 +29,43 @@ def plain(df: DataFrame) -> DataFrame:
     return df.toDF(*(f"c{i}" for i in range(len(df.columns))))
 
 
-def as_spelled(query: Query, df: DataFrame) -> Query:
+class Spelling:
+    """The names of a DataFrame's columns, where Spark does not mind their case."""
+
+    def __init__(self, df: DataFrame, what: str = "the input") -> None:
+        self._names, self._what = df.columns, what
+        self._fold = str(df.sparkSession.conf.get("spark.sql.caseSensitive", "false")) != "true"
+        self._count = Counter(map(self._folded, self._names))
+        self._spelled = {name.lower(): name for name in self._names} if self._fold else {}
+
+    def _folded(self, name: str) -> str:
+        return name.lower() if self._fold else name
+
+    def __call__(self, name: str) -> str:
+        """The name as the DataFrame has it; ValueError if a column is there twice."""
+        if self._count[self._folded(name)] > 1:
+            raise ValueError(f"{self._what} has {name!r} more than once: rename one of them")
+        return name if name in self._names else self._spelled.get(name.lower(), name)
+
+    def check_free(self, out: str) -> None:
+        """Raise ValueError if there is a column of that name."""
+        there = self._spelled.get(out.lower())
+        if there is not None:
+            raise ValueError(f"{out}: {self._what} has a column {there!r}; choose another name")
+
+
+def as_spelled(query: Query, df: DataFrame, spine: DataFrame | None = None) -> Query:
     """The query with names as the DataFrame has them, where Spark does not mind their case.
 
-    Raises ValueError if a column that is needed is there twice.
+    `spine`: whose rows come out, where they are not those of `df`. Raises ValueError if a column
+    that is needed is there twice.
     """
-    names = df.columns
-    fold = str(df.sparkSession.conf.get("spark.sql.caseSensitive", "false")) != "true"
-    count = Counter(name.lower() if fold else name for name in names)
-    spelled = {name.lower(): name for name in names} if fold else {}
-
-    def found(name: str) -> str:
-        if count[name.lower() if fold else name] > 1:
-            raise ValueError(f"the input has {name!r} more than once: rename one of them")
-        return name if name in names else spelled.get(name.lower(), name)
+    found = Spelling(df)
+    rows = found if spine is None else Spelling(spine, "the spine")
 
     def aggregation(out: str, a: Aggregation) -> Aggregation:
-        if fold and query.every is None and out in query.outputs and out.lower() in spelled:
-            raise ValueError(
-                f"{out}: the input has a column {spelled[out.lower()]!r}; choose another name"
-            )
+        if query.every is None and out in query.outputs:
+            rows.check_free(out)
         frame = a.frame
         if isinstance(frame, Delta | Until) and frame.column is not None:
             frame = replace(frame, column=of(a, frame.column))
@@ -64,8 +81,11 @@ def as_spelled(query: Query, df: DataFrame) -> Query:
         return name if name in a.derived or name == TIME else found(name)
 
     def result(e: Expression) -> Expression:
-        return renamed(e, lambda name: name if name in query.aggregations else found(name))
+        return renamed(e, lambda name: name if name in query.aggregations else rows(name))
 
+    at = query.spine
+    if at is not None:
+        at = replace(at, by=tuple(map(rows, at.by)), time=rows(at.time))
     return replace(
         query,
         by=tuple(found(name) for name in query.by),
@@ -73,4 +93,5 @@ def as_spelled(query: Query, df: DataFrame) -> Query:
         ties=tuple(found(name) for name in query.ties),
         aggregations={out: aggregation(out, a) for out, a in query.aggregations.items()},
         results={out: result(e) for out, e in query.results.items()},
+        spine=at,
     )

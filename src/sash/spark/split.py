@@ -107,7 +107,7 @@ def span_of(query: Query, schema: pa.Schema) -> Span | str:
     after: list[Any] = [0]
     for out, a in query.aggregations.items():
         assert a.frame is not None
-        found = reach_of_frame(a.frame, unit)
+        found = reach_of_frame(a.frame, unit, query.spine is not None)
         if not found.by_time or found.ahead is None or found.rows_ahead:
             return f"{out}: {a.frame} cannot be cut at a time"
         before.append(found.behind)
@@ -131,8 +131,11 @@ def estimated_size(df: DataFrame) -> int | None:
     return size if size < 1 << 62 else None
 
 
-def split(df: DataFrame, query: Query, decision: Decision) -> DataFrame:
-    """`df` shuffled by key and range of time, each range with the rows that it reaches."""
+def split(df: DataFrame, query: Query, decision: Decision, alone: str | None = None) -> DataFrame:
+    """`df` shuffled by key and range of time, each range with the rows that it reaches.
+
+    `alone`: a column that is true of rows that no window has, and only their own range needs.
+    """
     assert decision.reach is not None
     reach, count = decision.reach, decision.partitions
     clock = Clock(df.schema[query.time].dataType.typeName())
@@ -149,6 +152,8 @@ def split(df: DataFrame, query: Query, decision: Decision) -> DataFrame:
     rows = rows.select("*", own.alias(OWN), F.explode(F.sequence(first, last)).alias(PART))
     home = (F.col(PART) == F.col(OWN)).alias(HOME)
     rows = rows.select(*(F.col(quoted(name)) for name in df.columns), F.col(PART), home)
+    if alone is not None:
+        rows = rows.where(F.col(HOME) | ~F.col(quoted(alone)))
     return rows.repartitionById(count, _target(query, count))
 
 

@@ -80,11 +80,12 @@ def _counts(start: Any, end: Any, empty: bool) -> tuple[int | None, int | None]:
     return None if lo is None else -lo, hi
 
 
-def range_between(start: Any, end: Any, closed: Closed = "both", empty: bool = False) -> Range:
+def range_between(start: Any, end: Any, closed: Closed | None = None, empty: bool = False) -> Range:
     """As SQL's RANGE: from time + start to time + end, both numbers or both durations.
 
-    Negative precedes; 0 is the current row and its peers; None is unbounded.
-    "1 hour preceding", "current row" and "unbounded preceding" are understood.
+    Negative precedes; 0 is the current row and its peers; None is unbounded. `closed`: "both"
+    by default, and in as-of windows what `at` says. "1 hour preceding", "current row" and
+    "unbounded preceding" are understood.
     `empty`: a start after the end is no mistake, and every window is without rows.
 
     >>> range_between("-1 hour", 0) == range_between("1 hour preceding", "current row")
@@ -102,7 +103,8 @@ def range_between(start: Any, end: Any, closed: Closed = "both", empty: bool = F
             raise ValueError(
                 f"start={start!r} comes after end={end!r}; what precedes is negative, as in '-1 h'"
             )
-    return Range(None if lo is None else -lo, hi, _closed(closed))
+    ends = "both" if closed is None else _closed(closed)
+    return Range(None if lo is None else -lo, hi, ends, told=closed is not None)
 
 
 def session(gap: Any) -> Session:
@@ -247,11 +249,14 @@ def as_frame(thing: Any, closed: Closed | None = None) -> Frame:
     if isinstance(thing, Frame):
         if closed is None:
             return thing
-        if isinstance(thing, Range | Sliding):
+        if isinstance(thing, Range):
+            return replace(thing, closed=closed, told=True)
+        if isinstance(thing, Sliding):
             return replace(thing, closed=closed)
         raise TypeError(f"closed={closed!r} has no meaning for {thing}")
     if isinstance(thing, str | timedelta | np.timedelta64 | Duration):
-        return Range(positive(thing, "frame"), Duration(0), closed or "both")
+        told = closed is not None
+        return Range(positive(thing, "frame"), Duration(0), closed or "both", told=told)
     if isinstance(thing, int | float):
         raise TypeError(
             f"a frame of {thing!r} has no unit: rows({thing!r}) for rows, '{thing} s' for a time, "

@@ -104,11 +104,13 @@ class Range(Frame):
 
     None is without bound. `closed` says which ends are included: with "right",
     (t - preceding, t + following]. A negative bound is on the other side of t.
+    `told`: whether the user said `closed`, which as-of windows have another default for.
     """
 
     preceding: Bound | None
     following: Bound | None
     closed: Closed = "both"
+    told: bool = field(default=False, kw_only=True, repr=False, compare=False)
     by = "time"
 
     @property

@@ -1,0 +1,134 @@
+"""Moments: times that windows are asked at, between the rows of a key, and ranks among the rows.
+
+Moments are in order of key and time, as rows are, so that a moment's rank, how many rows come
+before it, only grows. It is found by galloping from the rank of the moment before: the cost
+of a moment is the logarithm of how many rows lie between the two, and rows that no moment is
+near are not looked at.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sash.engine.bounds import FURTHEST, INTEGERS, LEAST, PAST
+from sash.engine.frames import time_target
+from sash.engine.tape import Tape
+from sash.kernel.compiled import compiled
+from sash.kernel.words import Int64, Memory, Partial, Partials, attach, get
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Times in order of key and time; the rows of each one's key are `first` to `stop` - 1.
+
+    `known`: which of them are times at all, None: all. The others come first in their key.
+    """
+
+    times: np.ndarray
+    first: np.ndarray
+    stop: np.ndarray
+    known: np.ndarray | None = None
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def part(self, begin: int, end: int | None) -> Moments:
+        """Some of the moments."""
+        known = None if self.known is None else self.known[begin:end]
+        return Moments(self.times[begin:end], self.first[begin:end], self.stop[begin:end], known)
+
+    def at(self, times: np.ndarray) -> Moments:
+        """The same moments on another clock."""
+        return Moments(times, self.first, self.stop, self.known)
+
+    def within(self, begin: int, end: int) -> Moments:
+        """The same moments where only rows `begin` to `end` - 1 are at hand, numbered from 0."""
+        first, stop = (np.clip(rows, begin, end) - begin for rows in (self.first, self.stop))
+        return Moments(self.times, first, stop, self.known)
+
+
+class Store(NamedTuple):
+    """What a pass reads and writes."""
+
+    time: Partials  # of rows, by row number
+    at: Partials  # the moments
+    first: Int64  # the first row of each moment's key
+    stop: Int64  # the row after the last
+    out: Int64
+    held: int
+
+
+class At(NamedTuple):
+    """The rank of the last moment, and how far from a moment the edge is."""
+
+    row: int
+    by: Partial
+
+
+def rank(memory: Memory, at: At, n: int, base: int, kind: int) -> At:
+    """For each of n moments t, the first row of its key whose time is t + by or later; or
+    later than that, if PAST. Rows before `base` are not at hand: no window reaches them."""
+    q = attach(memory)
+    row = max(at.row, base)
+    for i in range(n):
+        row, stop = max(row, q.first[i]), q.stop[i]
+        t, by = get(q.at, i), at.by
+        if kind & INTEGERS and by > 0 and t > FURTHEST - by:  # the edge is past the integers
+            row = stop
+        elif not (kind & INTEGERS and by < 0 and t < LEAST - by):
+            row = gallop(q, row, stop, t + by, kind & PAST != 0)
+        q.out[i] = row
+    return At(row, at.by)
+
+
+def gallop(q: Any, row: int, stop: int, edge: Any, past: bool) -> int:
+    """The first row from `row` on that is not before an edge, or `stop`.
+
+    Steps double while rows are before the edge; the last one is bisected.
+    """
+    step = 1
+    while row + step <= stop and before(get(q.time, row + step - 1), edge, past):
+        row += step
+        step *= 2
+    end = min(row + step - 1, stop)
+    while row < end:
+        middle = (row + end) // 2
+        if before(get(q.time, middle), edge, past):
+            row = middle + 1
+        else:
+            end = middle
+    return row
+
+
+def before(t: Any, edge: Any, past: bool) -> bool:
+    """Whether a time is before an edge, or at it where rows at the edge are on this side."""
+    return t <= edge if past else t < edge
+
+
+@functools.cache
+def ranking(dtype: np.dtype) -> Any:
+    """The compiled pass over times of `dtype`."""
+    return compiled(rank, time_target(dtype, At, Store)).run
+
+
+class RankFinder:
+    """Ranks of moments, moved by so much, among rows; keeps its place."""
+
+    def __init__(self, dtype: np.dtype, by: Any = 0, past: bool = False) -> None:
+        self._kind = PAST * past | INTEGERS * (dtype.kind == "i")
+        self._at, self._dtype = At(0, dtype.type(by)), dtype
+        self._run = ranking(dtype)
+
+    def find(self, time: Tape, moments: Moments) -> np.ndarray:
+        """How many rows come before each moment, in the numbers of all rows."""
+        out = np.empty(len(moments), np.int64)
+        arrays = (np.ascontiguousarray(moments.times, self._dtype), moments.first, moments.stop)
+        given = [number for array in (*arrays, out) for number in (array.ctypes.data, 0)]
+        given[1] = -1  # as cells of the times' own type
+        memory = (time.address, -1, *given, 0)
+        self._at = self._run(memory, self._at, len(out), time.base, self._kind)
+        return out

@@ -1,0 +1,179 @@
+"""As-of windows over Spark DataFrames: events and spine in one shuffle and one sort.
+
+    events ∪ spine → (split) → shuffle by key → sort by key, time → mapInArrow(sash.engine)
+
+Rows of both are one table on the way: keys and times are in the same columns, and other columns
+share one where their types are equal, since a row is an event or the spine's. A spine row says
+where windows end and contributes no value. Only spine rows come back, each once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType
+
+from sash.plan.definition import Query
+from sash.plan.explain import Explanation
+from sash.plan.plan import Options
+from sash.plan.spine import Role, Spine, common_type
+from sash.spark import batch
+from sash.spark import split as splits
+from sash.spark.asof_partition import Work
+from sash.spark.names import as_spelled, quoted
+from sash.spark.types import arrow_schema, spark_type, transferable
+
+TIME, IS_SPINE = "t", "s"
+"""Columns of merged rows; keys are k0, k1, …, other columns c0, c1, …"""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A column of merged rows, the name of the events' column in it, and the spine's place."""
+
+    name: str
+    kind: DataType
+    event: str | None
+    spine: int | None
+
+
+@dataclass(frozen=True)
+class Merge:
+    """How events and spine become one table: keys, the time, then other columns."""
+
+    events: DataFrame
+    spine: DataFrame
+    slots: tuple[Slot, ...]
+
+    def rows(self, time: str) -> DataFrame:
+        """Events that have a time, and all rows of the spine."""
+        events = self.events.where(F.col(quoted(time)).isNotNull())
+        spine = self.spine.toDF(*(f"p{i}" for i in range(len(self.spine.columns))))
+        of_events = [_cast(slot, slot.event) for slot in self.slots]
+        of_spine = [
+            _cast(slot, None if slot.spine is None else f"p{slot.spine}") for slot in self.slots
+        ]
+        there = events.select(*of_events, F.lit(False).alias(IS_SPINE))
+        return there.unionAll(spine.select(*of_spine, F.lit(True).alias(IS_SPINE)))
+
+    def slot_of(self, event: str) -> str:
+        """The column in which one of the events is."""
+        return next(slot.name for slot in self.slots if slot.event == event)
+
+
+def _cast(slot: Slot, name: str | None) -> Column:
+    given = F.lit(None) if name is None else F.col(quoted(name))
+    return given.cast(slot.kind).alias(slot.name)
+
+
+def merge_of(query: Query, at: Spine, events: DataFrame, spine: DataFrame) -> Merge:
+    """A column for each key, for the time, and for what else is needed of either side."""
+    schema, slots = arrow_schema(events), []
+    roles: list[Role] = ["key" for _ in query.by]
+    roles.append("time")
+    names = [*(f"k{i}" for i in range(len(query.by))), TIME]
+    for role, name, *pair in zip(
+        roles, names, (*query.by, query.time), (*at.by, at.time), strict=True
+    ):
+        there, here = events.schema[pair[0]].dataType, spine.schema[pair[1]].dataType
+        common = common_type(role, (pair[0], pair[1]), schema, at.schema)
+        kind = there if there == here else spark_type(common, pair[0])
+        slots.append(Slot(name, kind, pair[0], spine.columns.index(pair[1])))
+    return Merge(events, spine, (*slots, *_others(query, slots, events, spine)))
+
+
+def _others(query: Query, slots: list[Slot], events: DataFrame, spine: DataFrame) -> list[Slot]:
+    """Columns besides keys and time; one of the events and one of the spine of a type share one."""
+    there = {slot.event for slot in slots}
+    mine = [name for name in query.columns() if name not in there]
+    found = [Slot(f"c{i}", events.schema[name].dataType, name, None) for i, name in enumerate(mine)]
+    fields = spine.schema.fields
+    whole = {slot.spine for slot in slots if slot.kind == fields[slot.spine or 0].dataType}
+    for place in range(len(fields)):
+        if place in whole:
+            continue
+        kind = fields[place].dataType
+        free = [i for i, slot in enumerate(found) if slot.spine is None and slot.kind == kind]
+        if free:
+            found[free[0]] = replace(found[free[0]], spine=place)
+        else:
+            found.append(Slot(f"c{len(found)}", kind, None, place))
+    return found
+
+
+@dataclass(frozen=True)
+class AsOfJob:
+    """A call that has been checked, and how its rows are merged."""
+
+    job: batch.Job  # of the events; what comes out is the spine
+    merge: Merge
+
+
+def prepare(
+    events: DataFrame,
+    spine: DataFrame,
+    query: Query,
+    *,
+    partitions: int | None = None,
+    split: bool | None = None,
+    **planning: Any,
+) -> AsOfJob:
+    """Check a call; raises what is wrong with it, starts no job."""
+    batch.check_partitions(partitions)
+    query = as_spelled(query, events, spine)
+    job = batch.checked_query(events, spine, query)
+    assert query.spine is not None
+    merge = merge_of(query, query.spine, events, spine)
+    rows = merge.rows(query.time)
+    decision = splits.decide(query, job.schema, rows, partitions, split)
+    options = Options(**planning)
+    job = replace(job, partitions=partitions, split=decision, options=options)
+    return AsOfJob(job, merge)
+
+
+def aggregate(events: DataFrame, spine: DataFrame, query: Query, **options: Any) -> DataFrame:
+    """The spine's rows with one extra column per aggregation, in no guaranteed order.
+
+    `options`: as those of `sash.spark.batch.aggregate`.
+    """
+    found = prepare(events, spine, query, **options)
+    job, merge = found.job, found.merge
+    rows, keys = merge.rows(job.query.time), tuple(f"k{i}" for i in range(len(job.query.by)))
+    if job.split.reach is None:
+        rows = batch.shuffled(rows, keys, job.partitions)
+    else:
+        merged = replace(job.query, by=keys, time=TIME)
+        rows = splits.split(rows, merged, job.split, alone=IS_SPINE).drop(splits.HOME)
+        keys = (*keys, splits.PART)
+    ties = (merge.slot_of(name) for name in job.query.ties)
+    ordered = rows.sortWithinPartitions(*keys, TIME, IS_SPINE, *ties)
+    return ordered.mapInArrow(_work(found, rows.columns).function(), batch.output_of(job))
+
+
+def _work(found: AsOfJob, columns: list[str]) -> Work:
+    """What the workers need to know of rows of these columns."""
+    job, slots = found.job, found.merge.slots
+    events = {slot.event: i for i, slot in enumerate(slots) if slot.event is not None}
+    part = columns.index(splits.PART) if splits.PART in columns else None
+    # a key of another type than that of the events' is there twice, the second time as it is
+    places = {slot.spine: i for i, slot in enumerate(slots) if slot.spine is not None}
+    return Work(
+        query=job.query,
+        events=events if part is None else events | {splits.PART: part},
+        spine=tuple(places[i] for i in range(len(job.given.columns))),
+        names=tuple(job.given.columns),
+        is_spine=columns.index(IS_SPINE),
+        part=None if part is None else splits.PART,
+        answers={name: transferable(kind) for name, kind in job.answers.items()},
+        options=job.options,
+    )
+
+
+def explain(events: DataFrame, spine: DataFrame, query: Query, **options: Any) -> Explanation:
+    """What `aggregate` would run, in words; starts no job."""
+    from sash.spark.explain import text
+
+    return text(prepare(events, spine, query, **options).job)
