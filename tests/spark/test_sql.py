@@ -14,6 +14,7 @@ import sash
 from sash.sql.errors import SqlError
 from tests.language.duck import same
 from tests.sql.grammar import sample, statements, together
+from tests.sql.test_window_join import EVENTS, SPINE
 
 
 @pytest.fixture(scope="module")
@@ -102,3 +103,15 @@ def test_a_stream_equals_the_batch(spark: SparkSession, tmp_path: Path) -> None:
     theirs = {(r.k, r.x): r.s for r in sash.sql(query, t=batch).collect()}
     assert len(ours) >= 50
     assert ours == {key: theirs[key] for key in ours}
+
+
+@pytest.mark.slow
+def test_a_window_join_equals_that_in_process(spark: SparkSession) -> None:
+    query = """SELECT s.user_id, s.y, count(*) AS n, sum(e.x * 2) AS total
+               FROM spine s WINDOW JOIN events e ON s.user_id = e.user AND e.ts < s.asked_at
+               RANGE BETWEEN '12 hours' PRECEDING AND CURRENT ROW"""
+    tables = {"spine": SPINE, "events": EVENTS}
+    frames = {name: spark.createDataFrame(table) for name, table in tables.items()}
+    ours = sorted(map(tuple, sash.sql(query, **frames).collect()), key=repr)
+    theirs = [tuple(row.values()) for row in sash.sql(query, **tables).to_pylist()]
+    assert ours == sorted(theirs, key=repr)

@@ -79,7 +79,8 @@ def _name_outputs(query: exp.Query, dialect: str) -> None:
     for select in query.find_all(exp.Select):
         for place, one in enumerate(select.expressions):
             if not isinstance(one, exp.Alias | exp.Column | exp.Star | exp.Aliases | exp.Dot):
-                named = exp.alias_(one.copy(), one.sql(dialect).replace("`", ""), quoted=True)
+                written = one.sql(dialect, normalize_functions="lower").replace("`", "")
+                named = exp.alias_(one.copy(), written, quoted=True)
                 select.expressions[place].replace(named)
 
 
