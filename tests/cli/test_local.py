@@ -83,7 +83,10 @@ def test_the_command_runs_without_spark(file: Change, home: Path) -> None:
         said = done.stdout if command == ["explain"] else done.stderr
         assert "in process: the source has " in said
     assert (home / "out" / "_SUCCESS").exists()
-    assert "fifty, user 0" in (home / "page.html").read_text()
+    page = (home / "page.html").read_text()
+    assert "<h2>fifty</h2>" in page
+    assert "<h3>user 0</h3>" in page
+    assert 'class="band c0"' in page, "answers that are text are shown"
 
 
 def written(home: Path, kind: str) -> str:

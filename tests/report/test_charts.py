@@ -4,13 +4,15 @@ import math
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sash.report import Page, Section, Series, Table, bars, histogram, lines
+from sash.report import Page, Section, Series, Table, bands, bars, histogram, lines
 from sash.report.scale import Scale, fitted, round_step, seconds, short
+from sash.report.text_bands import runs_of
 from sash.report.windows import plan_table, reaches
 
 finite = st.floats(-1e12, 1e12).filter(lambda x: x == 0 or abs(x) > 1e-6)
@@ -77,6 +79,53 @@ def test_a_line_is_to_scale() -> None:
     assert points[2][1] < points[0][1], "larger values are higher up"
 
 
+def test_steps_hold_each_value_until_the_next() -> None:
+    svg = drawings(lines([Series("n", [0, 1, 2], [1.0, 3.0, 2.0], style="steps")], zero=True))[0]
+    (line,) = [e for e in svg.iter() if e.get("class") == "line c0 steps"]
+    points = [tuple(map(float, p.split(","))) for p in str(line.get("points")).split()]
+    assert len(points) == 5
+    assert all(a[0] == b[0] or a[1] == b[1] for a, b in pairwise(points)), "only right angles"
+    said = [e.get("data-said") for e in svg.iter() if e.get("data-said")]
+    assert said == ["0=1|1=3|2=2"]
+
+
+def test_points_are_not_joined() -> None:
+    svg = drawings(lines([Series("n", range(40), [1.0] * 40, style="points")]))[0]
+    assert len([e for e in svg.iter() if e.tag == "circle"]) == 40
+    assert [e.get("class") for e in svg.iter() if e.tag == "polyline"] == ["line c0 points"]
+
+
+def test_ticks_of_whole_numbers_are_whole() -> None:
+    svg = drawings(lines([Series("n", [0, 1, 2], [0.0, 1.0, 2.0])], zero=True))[0]
+    ticks = [e.text for e in svg.iter() if e.get("class") == "tick"]
+    assert ticks == ["0", "1", "2", "0", "1", "2"]
+    halves = drawings(lines([Series("n", [0, 1], [0.0, 0.5])]))[0]
+    assert "0.2" in [e.text for e in halves.iter() if e.get("class") == "tick"]
+
+
+def test_charts_on_one_scale() -> None:
+    """The same value is at the same height in both, whatever else they hold."""
+    heights = []
+    for most in (2.0, 9.0):
+        chart = lines([Series("a", [3, 4], [1.0, most])], x_range=(0, 10), y_range=(0, 10))
+        svg = drawings(chart)[0]
+        (line,) = [e for e in svg.iter() if e.tag == "polyline"]
+        heights.append(str(line.get("points")).split()[0])
+    assert heights[0] == heights[1]
+
+
+def test_text_over_time_is_bands() -> None:
+    xs, values = [0.0, 1.0, 2.0, 3.0, 4.0, 9.0], ["a", "a", None, "b", "a", "a"]
+    assert runs_of(xs, values, 10.0) == [(0.0, 2.0, "a"), (3.0, 4.0, "b"), (4.0, 10.0, "a")]
+    svg = drawings(bands(xs, values, x_range=(0.0, 10.0)))[0]
+    widths = [float(str(e.get("width"))) for e in svg.iter() if e.tag == "rect"]
+    assert widths[2] / widths[0] == pytest.approx(3, rel=0.05)
+    colours = [e.get("class") for e in svg.iter() if e.tag == "rect"]
+    assert colours == ["band c0", "band c1", "band c0"]
+    assert runs_of([], [], 1.0) == []
+    assert len(drawings(bands([], []))) == 2
+
+
 def test_a_gap_splits_a_line_and_a_lone_point_is_a_dot() -> None:
     ys = [1.0, 2.0, None, 4.0, math.nan, 6.0, 7.0]
     svg = drawings(lines([Series("a", range(7), ys)], x="time"))[0]
@@ -109,6 +158,7 @@ def test_windows_are_drawn_to_scale_below_the_line() -> None:
         lambda name: bars({name: 1.0}),
         lambda name: histogram([0, 1], [1], x_label=name, mark=(0.5, name)),
         lambda name: reaches({name: 3600.0}, {name: name}),
+        lambda name: bands([0, 100], [name, name]),
     ],
 )
 def test_names_are_escaped(draw: Callable[[str], str]) -> None:

@@ -79,23 +79,27 @@ def check_places(pipeline: Pipeline) -> None:
         )
 
 
-def check_report(pipeline: Pipeline, report: Path) -> None:
-    """End if a report cannot be made, or would be written over what is not a report."""
+def check_report(pipeline: Pipeline) -> None:
+    """End if a report cannot be made."""
     sink = pipeline.sink
     if pipeline.sql is not None:
         pipeline.root.wrong("sql", "a report is made of [aggregations], not of a query")
     if sink.format != "parquet" or sink.path is None:
         sink.table.wrong("format", 'a report is made of what was written; use "parquet"')
+
+
+def check_page(pipeline: Pipeline, option: str, page: Path) -> None:
+    """End if what an option writes would be written over what is read or written otherwise."""
+
+    def wrong(problem: str) -> NoReturn:
+        raise EndError(f"run: --{option} {problem}", WRONG_INPUT)
+
     kept = {
         "the source": files.places(pipeline.source),
         "the pipeline file": [pipeline.file],
-        "the sink": [sink.path],
+        "the sink": [] if pipeline.sink.path is None else [pipeline.sink.path],
     }
-    check_apart(report, kept, _wrong_report)
-
-
-def _wrong_report(problem: str) -> NoReturn:
-    raise EndError(f"run: --report {problem}", WRONG_INPUT)
+    check_apart(page, kept, wrong)
 
 
 def _check_checkpoint(pipeline: Pipeline, checkpoint: Path) -> None:

@@ -64,6 +64,11 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--stream", action="store_true", help="as a stream, from the same file")
     one.add_argument("--for", dest="seconds", type=_span, metavar="TIME",
                      help="end a stream after that time, as in --for '30 s'")  # fmt: skip
+    one.add_argument("--watch", action="store_true", help="show a stream's figures as it runs")
+    one.add_argument("--page", type=Path, metavar="PAGE.html",
+                     help="keep them on a page, which refreshes itself")  # fmt: skip
+    one.add_argument("--metrics", type=Path, metavar="FILE.prom",
+                     help="keep them in a file, in the text format of Prometheus")  # fmt: skip
     _add_engine(one)
     one.add_argument("--report", type=Path, metavar="PAGE.html", help="show the answers on a page")
     one.set_defaults(command=_run)
@@ -126,9 +131,15 @@ def _run(options: argparse.Namespace) -> None:
 
     if options.seconds is not None and not options.stream:
         raise EndError("run: --for is for streams: add --stream", WRONG_INPUT)
+    for name in ("watch", "page", "metrics"):
+        if getattr(options, name) and not options.stream:
+            raise EndError(f"run: --{name} is for streams: add --stream", WRONG_INPUT)
     loaded = _loaded(options)
     if options.report is not None:
-        checks.check_report(loaded, options.report)
+        checks.check_report(loaded)
+    for name in ("report", "page", "metrics"):
+        if getattr(options, name) is not None:
+            checks.check_page(loaded, name, getattr(options, name))
     checks.check(loaded, options.stream)
     outcome = _outcome(loaded, options)
     rate = outcome.rows / outcome.seconds if outcome.seconds else 0.0
@@ -156,7 +167,10 @@ def _outcome(loaded: Pipeline, options: argparse.Namespace) -> Outcome:
 
     with on_spark.started(loaded) as spark:
         if options.stream:
-            return on_spark.stream(loaded, spark, options.seconds)
+            from sash.cli.watch import Watch
+
+            watch = Watch(loaded, options.watch, options.page, options.metrics)
+            return on_spark.stream(loaded, spark, options.seconds, watch)
         return on_spark.batch(loaded, spark, str(chosen))
 
 

@@ -18,6 +18,7 @@ from sash.cli.errors import INTERRUPTED, EndError, one_line
 from sash.cli.pipeline import Pipeline, Setting, Sink
 from sash.cli.progress import Stage, stage, watched
 from sash.cli.spark_types import DataFrame, SparkSession, StreamingQuery
+from sash.cli.watch import Watch
 from sash.plan.explain import Explanation
 from sash.windows.duration import Duration
 
@@ -152,14 +153,23 @@ def tasks(spark: SparkSession, running: Stage) -> None:
     running.total, running.done = total, done
 
 
-def stream(pipeline: Pipeline, spark: SparkSession, seconds: float | None = None) -> Outcome:
-    """Run a pipeline as a stream: over what is there, or with a trigger until it is stopped."""
+def stream(
+    pipeline: Pipeline,
+    spark: SparkSession,
+    seconds: float | None = None,
+    watch: Watch | None = None,
+) -> Outcome:
+    """Run a pipeline as a stream: over what is there, or with a trigger until it is stopped.
+
+    `watch` gets the progress of each micro-batch.
+    """
+    watch = watch or Watch(pipeline)
     checks.check(pipeline, as_stream=True)
     with stage("checking the source"):
         rows = sources.rows(pipeline, spark, stream=True)
         found = answers(pipeline, rows)
     begun = time.monotonic()
-    with stage("streaming") as running:
+    with stage("streaming", out=watch.instead_of_a_bar) as running:
         places = checks.places(pipeline, as_stream=True)
         with replace.held(*places):
             sinks.sweep(pipeline.sink)  # of a run that was killed
@@ -167,11 +177,14 @@ def stream(pipeline: Pipeline, spark: SparkSession, seconds: float | None = None
                 place.set_aside()
             query = asked(lambda: _started(pipeline, found))
             try:
-                outcome = _followed(query, running, seconds, lambda: replace.drop_old(places))
+                outcome = _followed(
+                    query, running, seconds, lambda: replace.drop_old(places), watch
+                )
             except KeyboardInterrupt:
                 raise _interrupted(pipeline) from None
             finally:
                 _stop(query)
+                watch.finish()
                 sinks.sweep(pipeline.sink)
     outcome.seconds = time.monotonic() - begun
     if pipeline.sink.path is not None and any(pipeline.sink.path.glob("part-*")):
@@ -211,7 +224,11 @@ def _started(pipeline: Pipeline, found: DataFrame) -> StreamingQuery:
 
 
 def _followed(
-    query: StreamingQuery, running: Stage, seconds: float | None, each: Callable[[], object]
+    query: StreamingQuery,
+    running: Stage,
+    seconds: float | None,
+    each: Callable[[], object],
+    watch: Watch,
 ) -> Outcome:
     """Wait for the query's end, noting its batches; ends with what went wrong in it.
 
@@ -225,12 +242,14 @@ def _followed(
         each()
         for progress in query.recentProgress:
             one = json.loads(progress.json)
+            watch.see(progress)
             if one["batchId"] >= min(batches, default=0):
                 batches[one["batchId"]] = one
         while len(batches) > RECENT:
             oldest = batches.pop(min(batches))
             rows, late = rows + oldest["numInputRows"], late + _late(oldest)
         count = rows + sum(one["numInputRows"] for one in batches.values())
+        watch.show()
         running.note = f"{max(batches, default=-1) + 1} batches, {count:,} rows in"
         if ended or (seconds is not None and time.monotonic() - begun >= seconds):
             late += sum(map(_late, batches.values()))

@@ -19,14 +19,16 @@ from sash.cli.pipeline import Pipeline
 from sash.plan.definition import Aggregation
 from sash.plan.explain import Explanation
 from sash.plan.lower import lowered
-from sash.report import Figure, Page, Section, Series, Table, Tile, lines
+from sash.report import Figure, Page, Section, Series, Table, Tile, bands, lines
+from sash.report.charts import Range, Style
 from sash.report.page import Text
-from sash.report.scale import seconds
+from sash.report.scale import fitted, seconds
+from sash.report.text_bands import commonest, runs_of
 from sash.report.windows import plan_table, reaches
+from sash.windows import frames
 from sash.windows.duration import Duration
-from sash.windows.frames import Range
 
-KEYS, MOST = 4, 4  # as many keys, and as many answers of each, are drawn
+KEYS, MOST = 4, 6  # as many keys, and as many answers of each, are drawn
 
 
 def write(pipeline: Pipeline, outcome: Outcome, place: Path) -> Path:
@@ -39,7 +41,7 @@ def write(pipeline: Pipeline, outcome: Outcome, place: Path) -> Path:
         Tile("time", seconds(outcome.seconds), f"{rate:,.0f} rows per second"),
         Tile("answers", str(len(pipeline.aggregations)), "per row"),
     ]
-    sections = [rolling(pipeline, answers)]
+    sections = rolling(pipeline, answers)
     if outcome.batches:
         sections.append(Section("Throughput and latency", micro_batches(outcome)))
     if outcome.plan:
@@ -52,25 +54,51 @@ def write(pipeline: Pipeline, outcome: Outcome, place: Path) -> Path:
     return Page(pipeline.name, lead, tiles, sections, foot).write(place)
 
 
-def rolling(pipeline: Pipeline, answers: pa.Table) -> Section:
-    """Answers that are numbers over time, for the keys with the most rows."""
+def rolling(pipeline: Pipeline, answers: pa.Table) -> list[Section]:
+    """A section per answer: a chart for each of the keys with the most rows, on one scale."""
     time = pipeline.time if pipeline.every is None else "window_end"
-    names = [
-        out
-        for out in pipeline.aggregations
-        if pa.types.is_floating(answers[out].type) or pa.types.is_integer(answers[out].type)
-    ]
-    figures = []
-    for label, rows in largest(answers, pipeline.keys):
-        rows = rows.sort_by(time)
-        clock, kind = _clock(rows[time])
-        for out in names[:MOST]:
-            values = rows[out].cast(pa.float64()).to_numpy(zero_copy_only=False)
-            drawn = lines([Series(out, *thinned(clock, values))], x=kind, y_label=out, height=170)
-            asked = pipeline.aggregations[out]
-            over = f" over {asked.frame}" if isinstance(asked, Aggregation) else ""
-            figures.append(Figure(f"{out}, {label}", drawn, f"{asked}{over}"))
-    return Section("Answers", figures, "The keys with the most rows.", columns=2)
+    keys = [(label, rows.sort_by(time)) for label, rows in largest(answers, pipeline.keys)]
+    clocks = [_clock(rows[time]) for _, rows in keys]
+    ends = min(min(xs) for xs, _ in clocks), max(max(xs) for xs, _ in clocks)
+    drawn = [out for out in pipeline.aggregations if _is_drawn(answers[out].type)]
+    found = []
+    for out in drawn[:MOST]:
+        asked = pipeline.aggregations[out]
+        over = f" over {asked.frame}" if isinstance(asked, Aggregation) else ""
+        charts = multiples(out, clocks, [rows[out] for _, rows in keys], ends)
+        figures = [Figure(label, chart) for (label, _), chart in zip(keys, charts, strict=True)]
+        lead = f"{asked}{over}, for the keys with the most rows, on one scale."
+        found.append(Section(out, figures, lead, columns=3 if len(keys) == 3 else 2))
+    return found
+
+
+def _is_drawn(kind: pa.DataType) -> bool:
+    return _is_number(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_floating(kind) or pa.types.is_integer(kind)
+
+
+def multiples(out: str, clocks: list[Any], columns: list[Any], ends: Range) -> list[str]:
+    """A chart per key, all on one scale: lines, steps for whole numbers, bands for text."""
+    kind = clocks[0][1]
+    if not _is_number(columns[0].type):
+        texts = [column.to_pylist() for column in columns]
+        runs = [run for (xs, _), ys in zip(clocks, texts) for run in runs_of(xs, ys, ends[1])]
+        named = commonest(runs)
+        return [
+            bands(xs, ys, x=kind, x_range=ends, colours=named) for (xs, _), ys in zip(clocks, texts)
+        ]
+    whole = pa.types.is_integer(columns[0].type)
+    values = [c.cast(pa.float64()).to_numpy(zero_copy_only=False) for c in columns]
+    y_range = fitted([v for ys in values for v in ys[~np.isnan(ys)]], zero=whole)
+    style: Style = "steps" if whole else "line"
+    return [
+        lines([Series(out, *thinned(xs, ys), style=style)], x=kind, y_label=out, x_range=ends,
+              y_range=y_range, height=170)
+        for (xs, _), ys in zip(clocks, values)
+    ]  # fmt: skip
 
 
 def largest(answers: pa.Table, keys: tuple[str, ...]) -> list[tuple[str, pa.Table]]:
@@ -143,7 +171,7 @@ def plan_section(pipeline: Pipeline, plan: Explanation) -> Section:
     kept: dict[str, list[str]] = {}
     for out, a in lowered(pipeline.aggregations).aggregations.items():
         frame = a.frame
-        if isinstance(frame, Range) and isinstance(frame.preceding, Duration):
+        if isinstance(frame, frames.Range) and isinstance(frame.preceding, Duration):
             reach[str(frame)] = frame.preceding.ns / 1e9
             kept.setdefault(str(frame), []).append(out)
     parts: list[Figure | Table | Text] = []

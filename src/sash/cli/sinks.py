@@ -47,15 +47,23 @@ def no_rows(pipeline: Pipeline) -> EndError:
 
 def sweep(sink: Sink) -> None:
     """Remove what a stream wrote and did not commit: Spark's readers skip it, others do not."""
+    kept = committed(sink)
+    if sink.path is None or kept is None:
+        return
+    for part in sink.path.glob("part-*"):
+        if part.name not in kept:
+            part.unlink()
+            part.with_name(f".{part.name}.crc").unlink(missing_ok=True)
+
+
+def committed(sink: Sink) -> set[str] | None:
+    """The names of the parts that a stream has committed; None where there is no log of them."""
     log = None if sink.path is None else sink.path / LOG
     if log is None or not log.is_dir():
-        return
-    committed = set()
+        return None
+    found = set()
     for file in log.iterdir():
         if not file.name.startswith("."):
             entries = file.read_text().splitlines()[1:]  # the first is the format's version
-            committed |= {unquote(json.loads(e)["path"]).rpartition("/")[2] for e in entries}
-    for part in log.parent.glob("part-*"):
-        if part.name not in committed:
-            part.unlink()
-            part.with_name(f".{part.name}.crc").unlink(missing_ok=True)
+            found |= {unquote(json.loads(e)["path"]).rpartition("/")[2] for e in entries}
+    return found

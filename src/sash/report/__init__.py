@@ -8,5 +8,8 @@ variables, so that a page follows the reader's light or dark setting and prints 
 
 from sash.report.charts import Series, bars, histogram, lines
 from sash.report.page import Figure, Page, Section, Table, Tile
+from sash.report.text_bands import bands
 
-__all__ = ["Figure", "Page", "Section", "Series", "Table", "Tile", "bars", "histogram", "lines"]
+__all__ = [
+    "Figure", "Page", "Section", "Series", "Table", "Tile", "bands", "bars", "histogram", "lines",
+]  # fmt: skip

@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import pairwise
+from typing import Literal
 
 from sash.report.scale import Kind, Scale, fitted, moment, short
 
@@ -20,6 +22,12 @@ Draw = Callable[[int], str]
 Text = Callable[[float], str]
 
 
+Style = Literal["line", "steps", "points"]
+"""How values are joined: by a line, by steps, where each holds until the next, or not at all."""
+
+Range = tuple[float, float]
+
+
 @dataclass(frozen=True)
 class Series:
     """A line: its name and its points, in order of x; None and NaN leave a gap."""
@@ -28,6 +36,7 @@ class Series:
     xs: Sequence[float]
     ys: Sequence[float | None]
     quiet: bool = False  # drawn behind the others
+    style: Style = "line"
 
 
 def both(draw: Draw) -> str:
@@ -60,10 +69,11 @@ class Plot:
             line = f"M{_n(self.x.start)} {_n(place)}H{_n(self.x.end)}"
             drawn.append(f'<path class="grid" d="{line}"/>')
             drawn.append(label(self.x.start - 6, place + 4, said, "tick", "end"))
-        drawn += self._bottom(self.x.ticks(max(4, self.width // 110)), x_label)
+        drawn += self.bottom(self.x.ticks(max(4, self.width // 110)), x_label)
         return drawn
 
-    def _bottom(self, ticks: list[float], name: str) -> list[str]:
+    def bottom(self, ticks: list[float], name: str = "") -> list[str]:
+        """The x axis: its line, its ticks and its name."""
         floor = self.y.start
         drawn = [f'<path class="axis" d="M{_n(self.x.start)} {_n(floor)}H{_n(self.x.end)}"/>']
         for tick in ticks:
@@ -85,10 +95,15 @@ def lines(
     y_label: str = "",
     spans: Mapping[str, float] | None = None,
     zero: bool = False,
+    x_range: Range | None = None,
+    y_range: Range | None = None,
     height: int = 260,
 ) -> str:
     """A line for each series. `spans`: lengths on the x axis, drawn to scale below it, each in
     the colour of the series of that name: how long the windows are.
+
+    `x_range` and `y_range`: the ends of the scales, for charts beside each other that are to be
+    compared; by default those of the values. Where all values are whole, ticks are too.
 
     >>> svg = lines([Series("a", [0, 1, 2], [3.0, None, 5.0])], y_label="delay")
     >>> svg.count("<svg"), "delay" in svg
@@ -96,18 +111,19 @@ def lines(
     """
     xs = [v for s in series for v in s.xs]
     ys = [v for s in series for v in s.ys if v is not None and (y != "log" or v > 0)]
-    x_range = (min(xs), max(xs)) if xs else (0.0, 1.0)
-    y_range = _log_range(ys) if y == "log" else fitted(ys, zero)
+    x_ends = x_range or ((min(xs), max(xs)) if xs else (0.0, 1.0))
+    y_ends = y_range or (_log_range(ys) if y == "log" else fitted(ys, zero))
+    whole_x, whole_y = (x == "linear" and _are_whole(xs)), (y == "linear" and _are_whole(ys))
     spans = spans or {}
 
     def draw(width: int) -> str:
         below = (26 + 18 * len(spans)) if spans else 38 if x_label else 22
-        left = 14 + 6.6 * max(len(t) for t in _tick_texts(y_range, y))
+        left = 14 + 6.6 * max(len(t) for t in _tick_texts(y_ends, y))
         plot = Plot(
             width,
             height + below,
-            Scale(*x_range, left, width - 8, x),
-            Scale(*y_range, height, 22, y),
+            Scale(*x_ends, left, width - 8, x, whole_x),
+            Scale(*y_ends, height, 22, y, whole_y),
         )
         body = plot.grid("" if spans else x_label, y_label)
         for number, one in enumerate(series):
@@ -135,20 +151,36 @@ def _line(series: Series, number: int, plot: Plot) -> list[str]:
     for piece in pieces:
         if not piece:
             continue
-        places = " ".join(f"{_n(px)},{_n(py)}" for px, py, _, _ in piece)
+        corners = [(px, py) for px, py, _, _ in piece]
+        if series.style == "steps":
+            corners = _steps(corners)
+        places = " ".join(f"{_n(px)},{_n(py)}" for px, py in corners)
         told = ""
         if plot.width == WIDE:
             said = "|".join(f"{_said(x, plot.x.kind)}={short(y)}" for _, _, x, y in piece)
             told = f' data-said="{escape(said, quote=True)}"'
         name, style = escape(series.name, quote=True), f"line c{_colour(number)}"
-        style += " quiet" * series.quiet
+        style += " quiet" * series.quiet + f" {series.style}" * (series.style != "line")
         drawn.append(f'<polyline class="{style}" data-name="{name}"{told} points="{places}"/>')
-        if len(piece) == 1 or (len(series.xs) <= 12 and plot.x.kind != "time"):
+        is_few = len(series.xs) <= 12 and plot.x.kind != "time" and series.style == "line"
+        if len(piece) == 1 or is_few or series.style == "points":
             drawn += [
                 f'<circle class="dot c{_colour(number)}" cx="{_n(px)}" cy="{_n(py)}" r="3"/>'
                 for px, py, _, _ in piece
             ]
     return drawn
+
+
+def _steps(corners: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Each value held until the next one."""
+    found = corners[:1]
+    for (_, before), (x, y) in pairwise(corners):
+        found += [(x, before), (x, y)]
+    return found
+
+
+def _are_whole(values: Sequence[float]) -> bool:
+    return all(math.isfinite(v) and float(v).is_integer() for v in values)
 
 
 def _spans(spans: Mapping[str, float], names: list[str], plot: Plot) -> list[str]:

@@ -1,10 +1,14 @@
 // What a line says under the pointer. The page is whole without it.
+function pointsOf(line) {  // of steps, the corner that each value begins with
+  const xs = line.getAttribute("points").split(" ").map((pair) => +pair.split(",")[0]);
+  return line.classList.contains("steps") ? xs.filter((_, corner) => corner % 2 === 0) : xs;
+}
 for (const svg of document.querySelectorAll("svg.lines")) {
   const figure = svg.closest("figure"), cursor = svg.querySelector(".cursor");
   const said = [...figure.querySelectorAll("polyline[data-said]")].map((line) => line.dataset.said);
   const lines = [...svg.querySelectorAll("polyline")].map((line, number) => ({
     name: line.dataset.name,
-    xs: line.getAttribute("points").split(" ").map((pair) => +pair.split(",")[0]),
+    xs: pointsOf(line),
     said: said[number].split("|"),
   }));
   const tip = document.createElement("div");

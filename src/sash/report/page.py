@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from html import escape
 from importlib.resources import files
 from pathlib import Path
+
+from sash.report.files import write_whole
 
 
 @dataclass(frozen=True)
@@ -120,13 +120,15 @@ class Page:
     tiles: Sequence[Tile] = ()
     sections: Sequence[Section] = field(default_factory=list)
     foot: str = ""
+    refresh: int = 0  # seconds after which a browser reads it again
 
     def html(self) -> str:
         tiles = "".join(tile.html() for tile in self.tiles)
+        again = f'<meta http-equiv="refresh" content="{self.refresh}">' if self.refresh else ""
         return (
             '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
             '<meta name="viewport" content="width=device-width, initial-scale=1">'
-            '<link rel="icon" href="data:,">'
+            f'{again}<link rel="icon" href="data:,">'
             f"<title>{escape(self.title)}</title><style>{_asset('charts.css')}{_asset('page.css')}</style></head>"
             f"<body><main><header><h1>{escape(self.title)}</h1>"
             f'<p class="lead">{escape(self.lead)}</p>'
@@ -138,18 +140,7 @@ class Page:
 
     def write(self, path: str | Path) -> Path:
         """Write the page, whole or not at all; returns where it is."""
-        target = Path(path)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(self.html())
-            os.chmod(name, 0o644)
-            os.replace(name, target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-        return target
+        return write_whole(path, self.html())
 
 
 @cache

@@ -14,7 +14,7 @@ Kind = Literal["linear", "log", "time"]
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 MINUTE, HOUR, DAY = 60.0, 3600.0, 86400.0
 CLOCK = (1, 5, 15, 30, MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 3 * HOUR, 6 * HOUR,
-         12 * HOUR, DAY, 2 * DAY, 7 * DAY)  # fmt: skip
+         12 * HOUR, DAY, 2 * DAY, 7 * DAY, 14 * DAY)  # fmt: skip
 MONTH = 30.4 * DAY
 
 
@@ -26,6 +26,8 @@ class Scale:
     150.0
     >>> Scale(0, 10, 0, 1).ticks(5)
     [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
+    >>> Scale(0, 2, 0, 1, whole=True).ticks(4)
+    [0.0, 1.0, 2.0]
     """
 
     lo: float
@@ -33,6 +35,7 @@ class Scale:
     start: float
     end: float
     kind: Kind = "linear"
+    whole: bool = False  # ticks are whole numbers
 
     def at(self, value: float) -> float:
         """The place of a value."""
@@ -49,6 +52,8 @@ class Scale:
         if self.kind == "time":
             return _moments(self.lo, self.hi, count)
         step = round_step((self.hi - self.lo) / max(count, 1))
+        if self.whole:
+            step = max(1.0, math.ceil(step))
         first = math.ceil(self.lo / step - 1e-9)
         last = math.floor(self.hi / step + 1e-9)
         return [i * step for i in range(first, last + 1)]
@@ -103,9 +108,9 @@ def _decades(lo: float, hi: float, count: int) -> list[float]:
 
 def _moments(lo: float, hi: float, count: int) -> list[float]:
     least = (hi - lo) / max(count, 1)
-    if least > 7 * DAY:
+    if least > 14 * DAY:
         return _months(lo, hi, max(1, math.ceil(least / MONTH - 0.3)))
-    step = next((s for s in CLOCK if s >= least), 7 * DAY)
+    step = next((s for s in CLOCK if s >= least), 14 * DAY)
     return [i * step for i in range(math.ceil(lo / step), math.floor(hi / step) + 1)]
 
 

@@ -23,7 +23,8 @@ def figures_of(progress: Any) -> list[Figures]:
     """The figures in Spark's progress, `query.lastProgress` say: a dictionary for each call.
 
     Rows in, out and late, keys looked at, rows and bytes of state and bytes written are of
-    the call; seconds and the watermark are of the micro-batch. A query without Sash has none.
+    the call; when it started, its seconds, the watermark and the newest time are of the
+    micro-batch. A query without Sash has none.
     """
     seconds = progress.durationMs.get("triggerExecution", 0) / 1000
     watermark = progress.eventTime.get("watermark")
@@ -36,7 +37,10 @@ def figures_of(progress: Any) -> list[Figures]:
         seen = row.asDict()
         stats = {each: seen.get(each) or 0 for each in Stats._fields}
         rate = round(stats["rows_in"] / seconds, 1) if seconds else None
-        of_batch = {"seconds": seconds, "rows_per_second": rate, "watermark": watermark}
+        of_batch = {
+            "started": progress.timestamp, "seconds": seconds, "rows_per_second": rate,
+            "watermark": watermark, "newest": progress.eventTime.get("max"),
+        }  # fmt: skip
         query = {"query": progress.name or str(progress.id), "batch": progress.batchId}
         found.append({**query, "aggregations": name.removeprefix(PREFIX), **stats, **of_batch})
     return found
