@@ -236,7 +236,7 @@ def tell(found: Findings, out: Path, report: Path, seconds: float) -> int:
     rows, names = len(found.answers), len(found.stream_wrong)
     print(
         f"{rows * names:,} windows in {found.batch.seconds:.1f} s; "
-        f"{faster(found):.1f}× faster per answer than Spark's own frames"
+        f"Spark's own frames take {faster(found):.1f}× as long per answer"
     )
     wrong = sum(found.native_wrong.values()) + sum(found.stream_wrong.values())
     bad = sum(found.native_wrong.values())
