@@ -146,7 +146,8 @@ def committed(base: Path) -> int:
 
 def shipped(base: Path) -> None:
     """Sash and a module of the user's come with the job: executors have neither."""
-    spark = session(base, **{"spark.archives": f"{base / 'packages.tar.gz'}#packages"})
+    archive = f"{base / 'packages.tar.gz'}#packages"
+    spark = session(base, **{"spark.archives": archive, "spark.executorEnv.PYTHONPATH": "packages"})
     sys.path.insert(0, str(base / "own"))
     import own_monoids  # type: ignore[import-not-found]
 

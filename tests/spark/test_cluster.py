@@ -74,7 +74,7 @@ def test_shipped(tmp_path: Path) -> None:
         archive.add(ROOT / "src" / "sash", "sash")
         archive.add(tmp_path / "own" / "own_monoids.py", "own_monoids.py")
         archive.add(ROOT / "tests", "tests")
-    said = run(tmp_path, "shipped", "$PWD/packages")
+    said = run(tmp_path, "shipped", "$PYTHONPATH")
     assert said["differing"] == "{}"
     for where in said["from"].split():
         assert "/packages/" in where

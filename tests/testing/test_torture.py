@@ -30,8 +30,22 @@ def test_a_small_run_finds_no_difference() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     last = done.stdout.splitlines()[-1]
     assert re.search(r"no difference in [\d,]+ operations and [1-9] kills .* seed 1$", last)
-    for part in torture.parts(spark=False):
-        assert f" {part}" in last
+
+
+@pytest.mark.parametrize("part", torture.parts(spark=False))
+def test_every_part_runs(part: str) -> None:
+    asked = ["--seed", "7", "--plain", "--only", part, "--case", "3"]
+    assert torture.main(asked) == 0
+
+
+@pytest.mark.parametrize("part", ["algorithms", "tables", "streams", "damage"])
+def test_a_case_is_the_same_in_every_run(part: str) -> None:
+    """Where no process is killed by the clock, all of it: the dice are where they were."""
+    runs = [Case(9, part, 5, False), Case(9, part, 5, False)]
+    for case in runs:
+        torture.PARTS[part](case)
+    assert runs[0].operations == runs[1].operations > 0
+    assert runs[0].dice.random() == runs[1].dice.random()
 
 
 class Forgetful(swag.TwoStacks):
