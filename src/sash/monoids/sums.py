@@ -87,7 +87,8 @@ def Sum(*, dtype: Any = None) -> Monoid:
     """The sum. Over an integer dtype it is 64 bits wide and overflow is an error, as in Spark.
 
     Over objects, Python's integers are exact and do not overflow, and Decimals stay
-    Decimals. Over floats it has no inverse: floats are never subtracted.
+    Decimals, rounded as Python's decimal context says (28 digits); tables and streams add them
+    exactly. Over floats it has no inverse: floats are never subtracted.
 
     >>> w = Sum()
     >>> w.lower(w.combine(w.lift(2), w.lift(3)))
