@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from inspect import signature
+
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError, UnsupportedOperationException
 from pyspark.sql import DataFrame
@@ -20,9 +22,31 @@ def arrow_schema(df: DataFrame) -> pa.Schema:
     return pa.schema([_field(field, zone, large) for field in df.schema.fields])
 
 
+HAS_TIMEZONE = "timezone" in signature(to_arrow_type).parameters  # since Spark 4.2
+
+
+def _arrow_type(kind: DataType, zone: str, large: bool) -> pa.DataType:
+    if HAS_TIMEZONE:
+        return to_arrow_type(kind, timezone=zone, prefers_large_types=large)
+    return _in_zone(to_arrow_type(kind, prefers_large_types=large), zone)
+
+
+def _in_zone(kind: pa.DataType, zone: str) -> pa.DataType:
+    """The type with all times in the session's zone, as Spark hands them to Python."""
+    if pa.types.is_timestamp(kind):
+        return kind if kind.tz is None else pa.timestamp(kind.unit, zone)
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_in_zone(kind.value_type, zone)))
+    if pa.types.is_map(kind):
+        return pa.map_(_in_zone(kind.key_type, zone), _in_zone(kind.item_type, zone))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_in_zone(field.type, zone)) for field in kind])
+    return kind
+
+
 def _field(field: StructField, zone: str, large: bool) -> pa.Field:
     try:
-        kind = to_arrow_type(field.dataType, timezone=zone, prefers_large_types=large)
+        kind = _arrow_type(field.dataType, zone, large)
     except (PySparkTypeError, UnsupportedOperationException) as problem:
         raise TypeError(
             f"column {field.name!r} is {field.dataType.simpleString()}, which Spark does not hand "
