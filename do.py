@@ -10,6 +10,8 @@ this file; downloads are kept in the user's pip cache.
     docs    set up, then build the documentation into docs/_build/html
     warm    set up, then compile Sash's own kernels again, after a change of its sources
     lock    set up, then rewrite requirements.lock from pyproject.toml
+    floors  set up, then run the tests on the oldest and on the newest versions that
+            pyproject.toml allows, in .venv-oldest and .venv-newest
 
 Extra arguments are passed on. This file uses only the standard library, and only
 syntax that old Pythons can parse, so that it can report a Python that is too old.
@@ -52,6 +54,7 @@ COMMANDS = {
     "lint": ["ruff check", "ruff format --check", "mypy", "lint-imports"],
     "docs": ["sphinx-build -W --keep-going -q -b html docs docs/_build/html"],
     "warm": ["sash warm --shipped"],
+    "floors": ["python tests/ground/floors.py"],
     "lock": [
         "uv pip compile pyproject.toml --output-file=requirements.lock --all-extras --universal "
         "--python-version=3.11 --generate-hashes --no-emit-index-url --no-header --quiet"

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sash.engine.arrangement import Codes, arranged
 from sash.engine.columns import numbers, one_array
@@ -11,6 +14,8 @@ from sash.engine.fixed import room
 from sash.engine.team import Team
 from sash.plan.definition import Query
 from sash.plan.types import number_type
+
+NULLS_PER_KEY = int(pa.__version__.partition(".")[0]) >= 25
 
 
 def ticks(column: pa.Array, name: str, descending: bool = False, nulls: bool = False) -> np.ndarray:
@@ -151,3 +156,21 @@ def sort_order(query: Query, table: pa.Table, threads: int = 1) -> np.ndarray | 
         times = ticks(column, query.time, query.descending, query.null_times)
         found = arranged(codes, times, team)
         return None if found is None else found.order
+
+
+def rows_by(table: pa.Table, keys: Sequence[tuple[str, str, str]]) -> pa.Array:
+    """The order of rows by columns: a name, "ascending" or "descending", and where nulls go.
+
+    Arrow takes the place of nulls per column since pyarrow 25; before, a column of its own says
+    which values are null.
+    """
+    if NULLS_PER_KEY:
+        return pc.sort_indices(table, sort_keys=list(keys))
+    columns, plain = {}, []
+    for i, (name, way, nulls) in enumerate(keys):
+        columns[f"{i} null"], columns[f"{i}"] = pc.is_null(table.column(name)), table.column(name)
+        plain += [
+            (f"{i} null", "descending" if nulls == "at_start" else "ascending"),
+            (f"{i}", way),
+        ]
+    return pc.sort_indices(pa.table(columns), sort_keys=plain)

@@ -2,7 +2,16 @@
 
 from typing import TYPE_CHECKING, Any
 
-from sash.spark.session import session
+try:
+    from sash.spark.session import session
+except ModuleNotFoundError as problem:
+    if (problem.name or "").partition(".")[0] != "pyspark":
+        raise
+    raise ModuleNotFoundError(
+        "sash.spark needs PySpark: pip install 'sash[spark]', and 'sash[spark,java]' where there "
+        "is no Java 17 or newer",
+        name="pyspark",
+    ) from None
 
 if TYPE_CHECKING:
     from sash.spark.java import NoJavaError as NoJavaError

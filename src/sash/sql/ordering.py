@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sash.engine.columns import changes, one_array
+from sash.engine.order import rows_by
 
 
 class Key(NamedTuple):
@@ -37,7 +38,7 @@ def sorted_rows(table: pa.Table, keys: list[Key]) -> np.ndarray:
         sort_keys.append((str(i), way, _placement(key)))
     columns["row"] = pa.array(np.arange(table.num_rows))
     sort_keys.append(("row", "ascending", "at_end"))
-    return np.asarray(pc.sort_indices(pa.table(columns), sort_keys=sort_keys))
+    return np.asarray(rows_by(pa.table(columns), sort_keys))
 
 
 def _placement(key: Key) -> str:
