@@ -11,7 +11,7 @@ import pytest
 
 import sash
 from sash import functions as sf
-from sash.engine import multiset
+from sash.engine import multiset, row_windows
 from sash.engine.row_windows import run
 from sash.plan.plan import plan_of
 from sash.windows import bounds
@@ -64,6 +64,23 @@ def test_percentiles(share: float, size: int) -> None:
     ranks = [max(0, math.ceil(share * len(w)) - 1) for w in ws]
     values = [sorted(w)[rank] if w else None for w, rank in zip(ws, ranks, strict=True)]
     assert answers(table, sf.percentile_approx("x", share), size) == values
+
+
+@pytest.mark.parametrize("size", [40, 3000])
+def test_percentiles_of_windows_longer_than_a_block(size: int, monkeypatch: Any) -> None:
+    """Rows that stay from block to block keep their order, and codes are far apart."""
+    monkeypatch.setattr(row_windows, "BLOCK", 500)
+    rng = np.random.default_rng(size)
+    x = np.where(rng.random(6000) < 0.5, rng.integers(0, 9, 6000), rng.normal(0, 1e6, 6000))
+    x[::700] = np.nan
+    table = pa.table({"t": np.arange(6000), "x": x})
+    found = sash.windowed(table, time="t").agg(
+        y=sf.percentile_approx("x", 0.3).over(sash.rows_between(-size, 0), exclude="current row")
+    )
+    for i in [*range(1, 6000, 97), 5999]:
+        window = np.sort(x[max(0, i - size) : i])
+        wanted = window[max(0, math.ceil(0.3 * len(window)) - 1)]
+        assert alike(found.column("y")[i].as_py(), float(wanted))
 
 
 def test_a_percentile_of_integers_and_times_keeps_their_type() -> None:

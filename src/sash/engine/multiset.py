@@ -1,20 +1,19 @@
-"""Multisets: distinct counts and exact percentiles of windows, a few steps a row.
+"""Multisets: distinct counts of windows and ranks within them, a few steps per row.
 
 Neither is a small monoid: what is combined is the whole window. But a window that
 slides changes by a row at a time, and a multiset takes rows in and out: counts by value
-for distinct counts, a binary indexed tree of counts by rank for percentiles.
+for distinct counts, a binary indexed tree of counts by rank for ranks.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from sash.engine.bounds import Bounds
-from sash.engine.columns import answers_as, numbers, objects
+from sash.engine.columns import objects
 from sash.engine.frames import time_target
 from sash.engine.pieces import Pieces
 from sash.engine.ranks import Ranks
@@ -24,7 +23,6 @@ from sash.kernel.words import Address, Int64, Memory, Partial, attach
 from sash.kernel.words import numbers as column
 from sash.monoids.distinct import key
 from sash.plan.plan import Plan, State
-from sash.plan.types import number_type
 
 
 class Columns(NamedTuple):
@@ -73,31 +71,6 @@ def distinct(
                 e += 1
             q.first[p], q.end[p] = f, e
         answers[i] = seen
-    return At(size, seen, share)
-
-
-def order(
-    memory: Memory, at: At, codes: Address, base: int, n: int, pieces: int,
-    lo: Address, hi: Address, found: Address,
-    codes_there: int, top: int, between: int,
-) -> At:  # fmt: skip
-    """For each window the codes of the rows at and just above the share asked for.
-
-    The tree has so many codes; `top` is the largest power of two in that. Counted from 0,
-    a share s of c rows is at s * (c - 1), `between` two rows, or at ceil(s * c) - 1.
-    """
-    q = attach(memory)
-    code, begins, ends, answers = column(codes), column(lo), column(hi), column(found)
-    size, seen, share = at
-    for i in range(n):
-        for p in range(pieces):
-            size += slide(q, code, base, p, begins[p * n + i], ends[p * n + i], codes_there)
-        if size > 0:
-            place = int(share * (size - 1))
-            if not between:
-                place = max(0, math.ceil(share * size) - 1)
-            answers[2 * i] = find(q, place, codes_there, top)
-            answers[2 * i + 1] = find(q, min(place + 1, size - 1), codes_there, top)
     return At(size, seen, share)
 
 
@@ -154,18 +127,6 @@ def add(q: Any, code: int, size: int, by: int) -> None:
     while node <= size:
         q.count[node] += by
         node += node & -node
-
-
-def find(q: Any, place: int, size: int, top: int) -> int:
-    """The code of the row that is at `place`, in order."""
-    node, step = 0, top
-    while step > 0:
-        further = node + step
-        if further <= size and q.count[further] <= place:
-            node = further
-            place -= q.count[further]
-        step >>= 1
-    return node
 
 
 PIECES = 3
@@ -249,73 +210,3 @@ def _part_of(steps: np.ndarray, share: Any) -> np.ndarray:
     unsigned = steps.view(np.uint64)  # a difference of integers may not fit one with a sign
     part = np.floor(unsigned * share).astype(np.uint64)
     return np.where(share == 0.5, unsigned // 2, part).view(np.int64)
-
-
-class Percentile:
-    """A share of a window's values, exactly: a value, or what is between two of them."""
-
-    def __init__(self, plan: Plan, state: State) -> None:
-        [asked] = state.asked
-        kind, interpolation = plan.schema.field(state.columns[0]).type, asked.interpolation
-        dtype = number_type(kind) or np.dtype(object)  # decimals
-        self._share, self._interpolation = asked.share, interpolation
-        self._mixes = interpolation in ("linear", "midpoint")
-        self._times = pa.types.is_temporal(kind)
-        self._kind = pa.float64() if self._mixes and not self._times else kind
-        self._ranks, self._values = Ranks(), Tape(dtype)
-        self._run = compiled(order, time_target(np.dtype(np.float64), At, Columns)).run
-
-    def take(self, columns: list[pa.Array]) -> None:
-        known = self._ranks.take(columns[0])
-        is_decimal = self._values.values.dtype == object
-        self._values.add(np.array(objects(known), object) if is_decimal else numbers(known))
-
-    def answer(self, bounds: Bounds | Pieces) -> list[pa.Array]:
-        known = self._ranks.of(bounds)
-        count, lo, hi = stacked(known)
-        first, base = int(known.lo[0]), self._values.base
-        rows = self._values.values[first - base : int(hi.max()) - base]
-        values, codes = np.unique(rows, return_inverse=True)
-        pairs = np.zeros((len(known.lo), 2), np.int64)
-        size = len(values)
-        tree, codes = np.zeros(size + 1, np.int64), np.ascontiguousarray(codes, np.int64)
-        starts = np.full((2, PIECES), first)
-        self._run(
-            memory(tree, *starts), At(0, 0, np.float64(self._share)),
-            codes.ctypes.data, first, len(pairs), count, lo.ctypes.data, hi.ctypes.data,
-            pairs.ctypes.data, size, 1 << max(0, size.bit_length() - 1),
-            int(self._interpolation != "approx"),
-        )  # fmt: skip
-        if not len(values):
-            return [pa.nulls(len(pairs), self._kind)]
-        found = self._interpolated(values, pairs, known.sizes)
-        if found.dtype == object:
-            return [answers_as(found.tolist(), known.sizes == 0, self._kind)]
-        return [answers_as(found, known.sizes == 0, self._kind)]
-
-    def _interpolated(
-        self, values: np.ndarray, pairs: np.ndarray, counts: np.ndarray
-    ) -> np.ndarray:
-        """From the values at and just above the share, as `between` has it for one window."""
-        lower, upper = values[pairs[:, 0]], values[pairs[:, 1]]
-        part = self._share * (counts - 1)
-        place = np.floor(part)
-        part -= place
-        if self._mixes:
-            share = part if self._interpolation == "linear" else 0.5
-            if self._times:  # doubles would lose nanoseconds
-                return np.where(part > 0, lower + _part_of(upper - lower, share), lower)
-            if lower.dtype == object:
-                lower, upper = lower.astype(np.float64), upper.astype(np.float64)
-            with np.errstate(invalid="ignore"):
-                mixed = lower * (1 - share) + upper * share
-            return np.where((part > 0) & (lower != upper), mixed, lower).astype(np.float64)
-        above = {
-            "higher": part > 0,
-            "nearest": (part > 0.5) | ((part == 0.5) & (place % 2 == 1)),
-        }
-        return np.where(above.get(self._interpolation, False), upper, lower)
-
-    def forget(self, row: int) -> None:
-        self._values.forget(self._ranks.before(row))
-        self._ranks.forget(row)

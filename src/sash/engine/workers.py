@@ -16,7 +16,8 @@ import pyarrow as pa
 from sash.engine.bounds import Bounds
 from sash.engine.combiners import Combiner, ExcludingCombiner, combiner_of
 from sash.engine.inputs import SharedInputs
-from sash.engine.multiset import Distinct, Percentile
+from sash.engine.multiset import Distinct
+from sash.engine.percentiles import Percentile
 from sash.engine.pieces import Pieces
 from sash.engine.policies import ByPolicy
 from sash.engine.ranks import Ranks
