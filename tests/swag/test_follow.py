@@ -132,3 +132,22 @@ def test_sums_that_fit_are_given_though_all_items_together_do_not(compiled: bool
     window = swag.SubtractOnEvict(m.Sum(dtype=np.int64), compiled=compiled)
     with pytest.raises(OverflowError):  # four of them are too many
         window.follow(xs if compiled else xs.tolist(), 0, np.maximum(0, rows - 3), rows + 1, 4)
+
+
+def test_lists_never_grow_beyond_a_window() -> None:
+    """Totals of all that came would be quadratic for states that grow, such as lists."""
+    lengths = []
+
+    def joined(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+        lengths.append(len(a) + len(b))
+        return a + b
+
+    def rest(total: tuple[int, ...], old: tuple[int, ...]) -> tuple[int, ...]:
+        return total[len(old) :]
+
+    listed = Monoid("listed", (), lambda x: (x,), joined, inverse=rest, dtype=object)
+    hi = np.arange(1, 501)
+    lo = np.maximum(0, hi - 7)
+    found, _ = swag.SubtractOnEvict(listed).follow(list(range(500)), 0, lo, hi, 7)
+    assert found == [tuple(range(a, b)) for a, b in zip(lo, hi, strict=True)]
+    assert max(lengths) <= 8

@@ -151,12 +151,15 @@ def state_lines(plan: Plan, state: State) -> list[str]:
     ]
 
 
+IN_PLAIN_PYTHON = "plain Python (microseconds per combine), as its values are not numbers"
+
+
 def how(state: State) -> str:
     """By which algorithm a state is kept, and whether it is compiled."""
     if state.choice is None:
         return FROM_BOUNDS[state.kind]
     over = ", over slices" if state.slices is not None else ""
-    way = "compiled" if state.typed else "plain Python, as its values are not numbers"
+    way = "compiled" if state.typed else IN_PLAIN_PYTHON
     pieces = f"; in {state.pieces} pieces, combined for each row" if state.pieces > 1 else ""
     return f"{state.choice}{over}{pieces}; {way}"
 

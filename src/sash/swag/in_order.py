@@ -208,9 +208,12 @@ class InOrder(InOrderState):
     ) -> tuple[Any, Any]:
         columns = None if isinstance(xs, list) else self._columns(xs)
         self._memory.reserve_ring(self._at, max(longest, len(self)) + 1)
+        driver = type(self).following
+        if columns is None and not self.rewrites:  # its totals are of more than a window, and
+            driver = drivers.follow  # objects such as lists grow with them
         with self._whole():
             try:
-                return self._follow_by(type(self).following, columns, xs, base, lo, hi, room)
+                return self._follow_by(driver, columns, xs, base, lo, hi, room)
             except OverflowError:  # of partials that are in no window, maybe: one at a time
                 if self.rewrites:
                     raise
