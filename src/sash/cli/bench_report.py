@@ -16,8 +16,16 @@ TITLES = {
     "fiba_targets": "FiBA: rows in order and late, in bulks",
     "sharing": "Many aggregations in one call",
     "ranges": "Several ranges: a window each, or FlatFIT",
-    "tables_compare_regular": "Tables in process, rows at regular times",
     "tables_compare_random": "Tables in process, rows at random times",
+    "tables_compare_random_1000_keys_time_order": "1,000 keys, rows in order of time",
+    "tables_compare_random_1000_keys_random_order": "1,000 keys, rows in random order",
+    "tables_compare_random_1000000_keys_time_order": "A million keys, rows in order of time",
+    "tables_compare_random_1000000_keys_random_order": "A million keys, rows in random order",
+    "tables_features_random_1000_keys_time_order": "24 features, 1,000 keys, in order of time",
+    "tables_features_random_1000_keys_random_order": "24 features, 1,000 keys, in random order",
+    "tables_features_random_1000000_keys_time_order": "24 features, a million keys",
+    "rollfun": "Rolling functions, the questions of the public db-benchmark",
+    "tables_compare_regular": "Tables in process, rows at regular times",
     "tables_flat_regular": "Time per row, by the size of the window",
     "spark_batch_one": "Spark: one window",
     "spark_batch_many": "Spark: four windows, five aggregations",
@@ -160,10 +168,14 @@ def rst(found: dict[str, Any]) -> str:
         "if the machine does other work: compare within a chart, and run it on your machine.\n",
     ]
     for name, result in ordered(found):
-        title = title_of(name)
+        title, own = title_of(name), _machine({name: result})
         parts.append(f"{title}\n{'-' * len(title)}\n")
         if name in NOTES:
             parts.append(f"{NOTES[name]}\n")
+        if own != m:
+            parts.append(
+                f"Measured on {own['date']} on {own['cores']} cores of {own['processor']}.\n"
+            )
         for figure in figures(name, result["rows"]):
             caption = f"<figcaption>{figure.title}</figcaption>"
             html = f'<figure class="sash">{caption}{figure.chart}</figure>'
