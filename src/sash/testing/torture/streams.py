@@ -32,13 +32,16 @@ def streams(case: Case) -> None:
     """A stream that gives final answers, answers on arrival, or windows every slide."""
     dice = case.dice
     table = rows(dice, dice.choice([20, 150, 300]))
+    as_numbers = dice.random() < 0.3
+    if as_numbers:
+        table = with_numbers(table)
     frame, asked = definition(dice)
     kind = dice.choice(["final", "arrival", "every"])
     if kind == "every":
         frame = d.range_between(-dice.choice([12, 19, 60]), 0)
         asked = {out: a for out, a in asked.items() if out != "total"}
     run = Run(dice, kind, {out: a.over(frame) for out, a in asked.items()})
-    numbers = dice.choice([None, None, 1, 3])
+    numbers = None if as_numbers else dice.choice([None, None, 1, 3])  # integers do not collide
     try:
         with small_trees(dice), colliding(numbers):
             given = run.all(table)
@@ -131,6 +134,13 @@ def rows(dice: Random, n: int) -> pa.Table:
         },
         schema=SCHEMA,
     )
+
+
+def with_numbers(table: pa.Table) -> pa.Table:
+    """The rows with keys that are integers, or null: a key is its number in some batches."""
+    names = [int(name[1:]) for name in table.column("k").to_pylist()]
+    keys = pa.array([None if name % 4 == 3 else name for name in names], pa.int32())
+    return table.set_column(0, "k", keys)
 
 
 class Run:
