@@ -78,6 +78,7 @@ from sash.aggregations.statistics import (
 )
 from sash.monoids import arguments
 from sash.monoids.ranks import INTERPOLATIONS
+from sash.monoids.trial import check_functions
 from sash.plan.definition import TIME, Aggregation
 from sash.plan.scalars import abs as abs
 from sash.plan.scalars import ceil as ceil
@@ -359,7 +360,11 @@ def function(f: Callable[..., Any], *columns: str, returns: pa.DataType = DOUBLE
 
 
 def apply(
-    monoid: Any, *columns: str, returns: pa.DataType | None = None, **named: str
+    monoid: Any,
+    *columns: str,
+    returns: pa.DataType | None = None,
+    check: bool = True,
+    **named: str,
 ) -> Aggregation:
     """Any monoid over one column or several: by position, or by the names of lift's parameters.
 
@@ -367,7 +372,8 @@ def apply(
     several gets each as its own argument, and compiles all the same. `sf.TIME` in the place
     of a column is the row's time: in nanoseconds since 1970 where the time column is a
     timestamp or a date, else that number. `returns`: the Arrow type of its answers, where
-    they are not numbers and Spark has to know before it runs.
+    they are not numbers and Spark has to know before it runs. `check`: whether a monoid of your
+    own is tried on a few rows of a table first, with a warning where it breaks a law.
 
     >>> from sash import Monoid
     >>> from sash.testing import running
@@ -376,6 +382,9 @@ def apply(
     [20.0, 80.0]
     """
     made = m.as_monoid(monoid)
+    own = made.recipe is None
+    if own:
+        check_functions(made)
     if named and columns:
         raise TypeError(f"apply({made.name}): name all columns, or give all by position")
     if named:
@@ -384,7 +393,9 @@ def apply(
         raise TypeError(f"apply({made.name}): name at least one column")
     several = len(columns) > 1 and (named or arguments.takes_several(made))
     over = arguments.spread(made, len(columns)) if several else made
-    return Aggregation(made.name, columns, over, result=lambda kinds: returns)
+    return Aggregation(
+        made.name, columns, over, result=lambda kinds: returns, on_trial=own and check
+    )
 
 
 if not TYPE_CHECKING:  # type checkers know all names

@@ -12,6 +12,7 @@ import pyarrow as pa
 from sash import functions as sf
 from sash.conversions import Source, computable, package_of, source_of
 from sash.engine.table import aggregate
+from sash.engine.trial import try_monoids
 from sash.plan.checks import check_known, nearest
 from sash.plan.definition import Query
 from sash.plan.explain import Explanation, explain
@@ -157,6 +158,7 @@ class Windowed(Generic[T]):
         planning = self._planning()
         check_needed(query, self._source)
         rows = computable(self._source.table(query.columns()))
+        try_monoids(query, rows)
         found = aggregate(query, rows, options=planning)
         if query.every is not None:
             return self._source.like(found, query.sources)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -69,6 +70,14 @@ class Monoid:
     def with_(self, **changes: Any) -> Monoid:
         """A copy with some fields changed."""
         return replace(self, **changes)
+
+    @property
+    def nothing(self) -> Any:
+        """The answer over no rows: the identity, lowered; None (null) where `lower` raises."""
+        try:
+            return self.lower(copy.deepcopy(self.identity))
+        except Exception:  # of a user's function: a mean over no rows divides by zero, say
+            return None
 
     @cached_property
     def digest(self) -> str:

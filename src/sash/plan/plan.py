@@ -87,7 +87,7 @@ class State:
         found = []
         for a in self.asked:
             known = a.monoid
-            found.append(None if known is None else known.lower(known.identity))
+            found.append(None if known is None else known.nothing)
         return found
 
     @property

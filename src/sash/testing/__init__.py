@@ -3,9 +3,9 @@
 Nothing in Sash imports it. `sash.testing.strategies` needs hypothesis; the rest needs nothing.
 """
 
-from sash.testing.compare import alike
+from sash.monoids.compare import alike
+from sash.monoids.laws import Counterexample, check_laws
 from sash.testing.counting import Counter, counting
-from sash.testing.laws import Counterexample, check_laws
 from sash.testing.oracle import Oracle, TimedOracle, replay
 from sash.testing.running import running
 

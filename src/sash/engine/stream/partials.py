@@ -371,7 +371,7 @@ class PartialState:
         assert items.objects is not None
         counted = _counted_objects(monoid)
         suffix: list[Any] = [None] * (len(items) + 1)
-        rows, out = [0] * n, [monoid.lower(monoid.identity)] * n
+        rows, out = [0] * n, [monoid.nothing] * n
         run = bind_plain(counted, {})(answer_items)
         memory = Columns(suffix, 0)
         run(memory, At(0), items.objects, n, lo.tolist(), hi.tolist(), rows, out)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from sash.testing.compare import alike
+from sash.monoids.compare import alike
 
 
 class Difference(AssertionError):
