@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 
 import pyarrow as pa
@@ -113,3 +114,28 @@ def test_mistakes_in_a_pipeline_of_a_query(
     file.write_text(PIPELINE.replace(*change))
     assert main(["run", "--engine", "local", str(file)]) == 2
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_query_on_spark_as_a_batch_and_as_a_stream(home: Path) -> None:
+    start = dt.datetime(2024, 1, 1)
+    times = pa.array(
+        [start + dt.timedelta(minutes=m) for m in range(40)], pa.timestamp("us", "UTC")
+    )
+    table = pa.table({"user": [m % 2 for m in range(40)], "ts": times, "amount": range(40)})
+    (home / "payments").mkdir()
+    parquet.write_table(table, home / "payments" / "part.parquet")
+    file = home / "payments.toml"
+    head = 'time = "ts"\nwatermark = "1 minute"\n'
+    text = PIPELINE.replace("ORDER BY ts)", "ORDER BY ts RANGE INTERVAL '5' MINUTES PRECEDING)")
+    text = text.replace("payments.parquet", "payments")
+    file.write_text(head + text)
+    assert main(["run", "--engine", "spark", str(file)]) == 0
+    batch = {(r["user"], r["amount"]): r["s"] for r in parquet.read_table(home / "out").to_pylist()}
+    assert batch[(1, 9)] == 9 + 7 + 5
+    file.write_text(head + text.replace('"out"', '"streamed"'))
+    assert main(["run", "--stream", str(file)]) == 0
+    found = pa.concat_tables(map(parquet.read_table, (home / "streamed").glob("part-*.parquet")))
+    stream = {(r["user"], r["amount"]): r["s"] for r in found.to_pylist()}
+    assert len(stream) >= 30
+    assert stream == {key: batch[key] for key in stream}
