@@ -28,6 +28,7 @@ from sash.plan.expressions import columns_of
 from sash.plan.plan import FramePlan, Plan, State
 from sash.plan.reach import Reach, reach_of, steps_of
 from sash.plan.types import tick_kind
+from sash.windows.duration import Duration
 from sash.windows.frames import (
     Lifetime,
     Range,
@@ -372,6 +373,17 @@ class StreamDefinition:
             return frame
         return f"{frame}, {PartialState(self.plan, state).name}"
 
+    def _shown(self, name: str, value: Any) -> str:
+        """A part of a definition in words, with durations in place of ticks."""
+        if name == "ahead":
+            unit = self.plan.unit
+            if value is None:
+                return "without end"
+            return f"{value:g}" if unit is None else str(Duration(round(value * unit)))
+        if isinstance(value, dict):
+            return ", ".join(f"{key} {kind}" for key, kind in value.items()) or "none"
+        return ", ".join(value) if isinstance(value, list | tuple) else str(value)
+
     def accept(self, known: dict[str, Any], complete: float | None, mark: float | None) -> bool:
         """Whether state of another definition goes on with this one: True if its tree is to
         be built again from its rows. StateError where the state cannot answer.
@@ -391,12 +403,14 @@ class StreamDefinition:
             "ahead",
         ):
             if known.get(name) != new[name]:
-                raise StateError(_changed(name, known.get(name), new[name]))
+                old, now = self._shown(name, known.get(name)), self._shown(name, new[name])
+                raise StateError(_changed(LABELS.get(name, name), old, now))
         if mark is None:
             return False  # nothing was sealed yet
         missing = sorted(set(new["per key"]) - set(known["per key"]))
         if missing:
-            raise StateError(_changed("what each key keeps", known["per key"], new["per key"]))
+            old, now = (self._shown("per key", d["per key"]) for d in (known, new))
+            raise StateError(_changed("what each key keeps", old or "nothing", now))
         if self.by_time and not known["bulks"]:
             raise StateError(_changed("windows by time", "none", new["aggregations"]))
         if self.plan.query.every is not None and known["partials"] != new["partials"]:
@@ -411,6 +425,14 @@ class StreamDefinition:
                 "a new checkpoint"
             )
         return known["partials"] != new["partials"]
+
+
+LABELS = {
+    "ahead": "how far windows reach after a row",
+    "every": "the windows of every",
+    "other columns": "columns that are passed on",
+}
+"""What a part of a definition is called in messages, where its name does not say."""
 
 
 def _from_the_first(frame: Any) -> bool:
@@ -431,6 +453,6 @@ def _changed(what: str, old: Any, new: Any) -> str:
             f"elsewhere: give windowed(…, shards={old}), or start from a new checkpoint"
         )
     return (
-        f"the stream was started with another definition: {what}: {old!r} then, {new!r} now. Go "
+        f"the stream was started with another definition: {what}: {old} then, {new} now. Go "
         "on with the old one, or start from a new checkpoint"
     )
