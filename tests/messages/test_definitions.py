@@ -44,7 +44,7 @@ def test_what_has_changed() -> None:
 
 def test_windows_that_have_become_longer() -> None:
     assert error(y=sf.sum("x").over("8 hours")) == (
-        "the stream's windows have become longer: they reach back to 2024-01-01 01:00:00+00:00, and "
-        "the state has all rows only from 2024-01-01 08:00:00+00:00 on. Go on with windows that are "
-        "no longer, or start from a new checkpoint"
+        "the stream's windows have become longer: they reach back to 2024-01-01 01:00:00+00:00, "
+        "and the state has all rows only from 2024-01-01 08:00:00+00:00 on. Go on with windows "
+        "that are no longer, or start from a new checkpoint"
     )
