@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from sash import spark as spark
     from sash import stores as stores
     from sash import swag as swag
-    from sash import testing as testing
     from sash.monoids import Monoid as Monoid
     from sash.pictures import show as show
     from sash.sql.run import Sql
