@@ -65,6 +65,8 @@ class Source:
 class ArrowTable(Source):
     """A pyarrow Table."""
 
+    name = "pyarrow"
+
     def table(self, columns: Sequence[str] | None = None) -> pa.Table:
         return self.data
 

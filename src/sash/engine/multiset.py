@@ -203,10 +203,3 @@ class Distinct:
 def _as_key(value: Any) -> Any:
     """A value as what it is equal to; NaN is like NaN, and true is not 1."""
     return "NaN" if value != value else (value, isinstance(value, bool))
-
-
-def _part_of(steps: np.ndarray, share: Any) -> np.ndarray:
-    """A share of a number of steps, rounded down; a half exactly."""
-    unsigned = steps.view(np.uint64)  # a difference of integers may not fit one with a sign
-    part = np.floor(unsigned * share).astype(np.uint64)
-    return np.where(share == 0.5, unsigned // 2, part).view(np.int64)

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from sash.engine.arrangement import memory_of
 from sash.engine.bounds import Bounds
-from sash.engine.columns import answers_as, numbers
+from sash.engine.columns import answers_as, numbers, objects
 from sash.engine.frames import time_target
 from sash.engine.multiset import PIECES, stacked
 from sash.engine.pieces import Pieces
@@ -164,23 +164,32 @@ def highest(bits: int) -> int:
     return place
 
 
+def _part_of(steps: np.ndarray, share: Any) -> np.ndarray:
+    """A share of a number of steps, rounded down; a half exactly."""
+    unsigned = steps.view(np.uint64)  # a difference of integers may not fit one with a sign
+    part = np.floor(unsigned * share).astype(np.uint64)
+    return np.where(share == 0.5, unsigned // 2, part).view(np.int64)
+
+
 class Percentile:
     """A share of a window's values, exactly: a value, or what is between two of them."""
 
     def __init__(self, plan: Plan, state: State) -> None:
         [asked] = state.asked
         kind, interpolation = plan.schema.field(state.columns[0]).type, asked.interpolation
-        dtype = number_type(kind)
-        assert dtype is not None
+        dtype = number_type(kind) or np.dtype(object)  # decimals
         self._share, self._interpolation = asked.share, interpolation
         self._mixes = interpolation in ("linear", "midpoint")
-        self._kind = pa.float64() if self._mixes else kind
+        self._times = pa.types.is_temporal(kind)
+        self._kind = pa.float64() if self._mixes and not self._times else kind
         self._ranks, self._values = Ranks(), Tape(dtype)
         self._sorted = np.empty(0, np.int64)  # rows of the last block, by value
         self._run = compiled(order, time_target(np.dtype(np.float64), At, Columns)).run
 
     def take(self, columns: list[pa.Array]) -> None:
-        self._values.add(numbers(self._ranks.take(columns[0])))
+        known = self._ranks.take(columns[0])
+        is_decimal = self._values.values.dtype == object
+        self._values.add(np.array(objects(known), object) if is_decimal else numbers(known))
 
     def answer(self, bounds: Bounds | Pieces) -> list[pa.Array]:
         known = self._ranks.of(bounds)
@@ -201,6 +210,8 @@ class Percentile:
         )  # fmt: skip
         values = self._values.values[rows - self._values.base]
         found = self._interpolated(values, pairs, known.sizes)
+        if found.dtype == object:
+            return [answers_as(found.tolist(), known.sizes == 0, self._kind)]
         return [answers_as(found, known.sizes == 0, self._kind)]
 
     def _in_order(self, first: int, end: int) -> np.ndarray:
@@ -228,6 +239,10 @@ class Percentile:
         part -= place
         if self._mixes:
             share = part if self._interpolation == "linear" else 0.5
+            if self._times:  # doubles would lose nanoseconds
+                return np.where(part > 0, lower + _part_of(upper - lower, share), lower)
+            if lower.dtype == object:
+                lower, upper = lower.astype(np.float64), upper.astype(np.float64)
             with np.errstate(invalid="ignore"):
                 mixed = lower * (1 - share) + upper * share
             return np.where((part > 0) & (lower != upper), mixed, lower).astype(np.float64)
