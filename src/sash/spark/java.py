@@ -81,22 +81,26 @@ def _properties(java: Path, *options: str) -> dict[str, str]:
 
 
 def _shim(java: Path) -> Path:
-    """A JAVA_HOME around `java` that many processes may ask for at the same time."""
-    script = SHIM.format(vector=VECTOR, java=shlex.quote(str(java)))
-    home = _cache() / f"java-{hashlib.sha256(script.encode()).hexdigest()[:16]}"
-    if home.exists():
-        return home
+    """A JAVA_HOME around `java`."""
     try:
-        home.parent.mkdir(parents=True, exist_ok=True)
-        draft = Path(tempfile.mkdtemp(prefix="java-draft-", dir=home.parent))
+        return script_home("java", SHIM.format(vector=VECTOR, java=shlex.quote(str(java))))
     except OSError as error:
         raise NoJavaError(
             f"no place for the script that starts Java from PyPI: {error}; set SASH_CACHE_DIR "
             "to a directory that can be written"
         ) from error
+
+
+def script_home(name: str, script: str) -> Path:
+    """A folder with the script `bin/name`, which many processes may ask for at the same time."""
+    home = _cache() / f"{name}-{hashlib.sha256(script.encode()).hexdigest()[:16]}"
+    if home.exists():
+        return home
+    home.parent.mkdir(parents=True, exist_ok=True)
+    draft = Path(tempfile.mkdtemp(prefix=f"{name}-draft-", dir=home.parent))
     (draft / "bin").mkdir()
-    (draft / "bin" / "java").write_text(script)
-    (draft / "bin" / "java").chmod(0o755)
+    (draft / "bin" / name).write_text(script)
+    (draft / "bin" / name).chmod(0o755)
     draft.chmod(0o755)
     try:
         draft.rename(home)  # atomic; fails if another process was first

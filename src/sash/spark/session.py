@@ -1,6 +1,7 @@
 """A local Spark session with what Sash needs."""
 
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -9,6 +10,13 @@ from pyspark.sql import SparkSession
 
 from sash.spark import java
 from sash.spark.gateway import ended_if_interrupted
+
+QUIET = """\
+#!/bin/sh
+# Python for Spark's workers. Made by sash.spark.session.
+case "$*" in *transform_with_state_driver_worker*) exec {python} "$@" >/dev/null ;; esac
+exec {python} "$@"
+"""
 
 Setting = str | int | float | bool | None
 
@@ -83,8 +91,20 @@ def _prepare_environment() -> None:
             f"{pyspark.__version__}: unset SPARK_HOME, PySpark brings its own Spark"
         )
     os.environ["JAVA_HOME"] = str(java.find_home())
-    os.environ["PYSPARK_PYTHON"] = sys.executable
+    os.environ["PYSPARK_PYTHON"] = _quiet_python()
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+
+
+def _quiet_python() -> str:
+    """This Python for Spark's workers; the one that a stream's driver starts prints nothing.
+
+    It reports its progress on standard output, for each batch, and Spark passes that on.
+    """
+    try:
+        home = java.script_home("python", QUIET.format(python=shlex.quote(sys.executable)))
+    except OSError:  # no place for the script: as noisy as Spark is
+        return sys.executable
+    return str(home / "bin" / "python")
 
 
 def _memory() -> int:
