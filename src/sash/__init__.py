@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sash import functions as functions
     from sash import monoids as monoids
+    from sash import serve as serve
     from sash import spark as spark
     from sash import stores as stores
     from sash import swag as swag
@@ -38,14 +39,16 @@ _HOMES = {
     "features": "sash.tables", "functions": "", "groups_between": "sash.windows",
     "lifetime": "sash.windows", "monoids": "", "policy": "sash.windows",
     "range_between": "sash.windows", "rows": "sash.windows", "rows_between": "sash.windows",
-    "session": "sash.windows", "show": "sash.pictures", "sliding": "sash.windows", "spark": "",
+    "serve": "", "session": "sash.windows", "show": "sash.pictures", "sliding": "sash.windows",
+    "spark": "",
     "sql": "", "stores": "", "stream": "sash.streams", "swag": "", "testing": "",
     "tumbling": "sash.windows", "until": "sash.windows", "windowed": "sash.tables",
 }  # fmt: skip
 
 __all__ = [
     "Monoid", "calendar", "delta", "features", "functions", "groups_between", "lifetime",
-    "monoids", "policy", "range_between", "rows", "rows_between", "session", "show", "sliding",
+    "monoids", "policy", "range_between", "rows", "rows_between", "serve", "session", "show",
+    "sliding",
     "sql", "stream", "swag", "tumbling", "until", "windowed",
 ]  # fmt: skip
 

@@ -13,6 +13,7 @@ from sash.engine.answers import raw_types
 from sash.engine.order import ticks
 from sash.engine.stream.definition import LATE, Stats, StreamDefinition
 from sash.engine.stream.live import LiveStream, kept_schema
+from sash.engine.stream.served import METADATA, description
 from sash.engine.stream.shard import Step
 from sash.plan.definition import Aggregation, Query
 from sash.plan.explain import Explanation
@@ -95,6 +96,7 @@ class Live:
         self._live: LiveStream | None = None
         self._late_rows = 0
         self._stats = Stats()
+        self._description: str | None = None  # of values, made when the first come out
         self._has_history = history is not None
         if cut is not None and history is None:
             raise TypeError("cut: the time up to which rows are the history's: give history= too")
@@ -213,9 +215,13 @@ class Live:
     def _given(self, step: Step) -> pa.Table:
         self._late_rows += step.late.num_rows
         self._stats = step.stats
+        assert self._live is not None
+        if self._emit == "update":
+            if self._description is None:
+                self._description = description(self._live.definition)
+            return step.rows.replace_schema_metadata({METADATA: self._description})
         if self._late == "count":
             return step.rows
-        assert self._live is not None
         late = self._live.definition.marked(step.late)
         flags = [False] * step.rows.num_rows + [True] * late.num_rows
         return pa.concat_tables([step.rows, late]).append_column(LATE, pa.array(flags, pa.bool_()))

@@ -36,11 +36,12 @@ class Settings(TypedDict, total=False):
     algorithm: str | None
     partitions: int | None
     split: bool | None
-    emit: Literal["final", "arrival", "changes"]
+    emit: Literal["final", "arrival", "changes", "update"]
     late: Literal["count", "side"]
     shards: int | None
     cache: bool
     idle: Any
+    lead: Any
     history: Any
     cut: Any
 
@@ -281,6 +282,7 @@ OPTIONS = {
         "shards",
         "cache",
         "idle",
+        "lead",
         "history",
         "cut",
     ),
@@ -344,9 +346,10 @@ def windowed(
     DataFrames: `partitions`, how many; `split`, whether a key that dominates, or all rows
     where there is no key, may be cut at times so that every core has work. For streaming
     ones: `emit`, "final", each row when the watermark has passed all that its windows reach,
-    or "arrival", at once; `late`, "count" or "side", with which late rows come out too,
-    marked in a column `late`; `history`, a batch DataFrame of earlier rows, up to the time `cut`,
-    that the state is built from; `idle`, `shards` and `cache`, see sash.spark.streaming.
+    "arrival", at once, or "update", the values of keys, see sash.serve; `late`, "count" or "side",
+    with which late rows come out too, marked in a column `late`; `history`, a batch DataFrame of
+    earlier rows, up to the time `cut`, that the state is built from; `idle`, `lead`, `shards` and
+    `cache`, see sash.spark.streaming.
 
     >>> import pyarrow as pa, sash
     >>> from sash import functions as sf

@@ -91,6 +91,10 @@ def stream_steps(
 def _emit(definition: StreamDefinition, delay: int | None) -> str:
     if definition.emit == "arrival":
         return "arrival: each row in its own micro-batch, over the rows known then"
+    if definition.emit == "update":
+        length = length_of(definition, definition.lead)
+        lead = f", and up to {length} ahead" if definition.lead else ""
+        return f"update: values of keys that have changed, as of the watermark{lead}"
     mark = f"the watermark, {timedelta(milliseconds=delay or 0)} behind the youngest row,"
     if definition.plan.query.every is not None:
         return f"final: each window once {mark} has passed its end"

@@ -3,7 +3,8 @@
     df → rows to shards → transformWithState, a call per shard → rows with answers → df
 
 `emit="final"` gives each row once, when the watermark has passed all that its windows reach,
-equal to the batch's; `emit="arrival"` gives it at once, as known then. A row whose time the
+equal to the batch's; `emit="arrival"` gives it at once, as known then; `emit="update"` gives no
+rows, but the values of keys that have changed, which `sash.serve.Sink` keeps. A row whose time the
 watermark had passed before its batch is late, as for Spark's own windows: it is counted,
 and with late="side" comes out without answers, its column `late` true.
 
@@ -34,6 +35,7 @@ from sash.engine.stream.capacity import estimated
 from sash.engine.stream.definition import LATE, Stats, StreamDefinition
 from sash.engine.stream.explain import explain_stream
 from sash.engine.stream.pages import CHECK, KEY
+from sash.engine.stream.served import METADATA, description
 from sash.plan.definition import Query
 from sash.plan.explain import Explanation, Step
 from sash.plan.plan import Options, plan_of
@@ -54,7 +56,7 @@ PARTITIONS = "spark.sql.shuffle.partitions"
 SHARDS, MOST = 16, 1 << 16
 
 PROCESSED = "rows binary, " + ", ".join(f"{name} long" for name in Stats._fields)
-EMIT, LATE_ROWS = ("final", "arrival"), ("count", "side")
+EMIT, LATE_ROWS = ("final", "arrival", "update"), ("count", "side")
 
 
 def aggregate(
@@ -66,6 +68,7 @@ def aggregate(
     shards: int | None = None,
     cache: bool = True,
     idle: Any = None,
+    lead: Any = 0,
     history: DataFrame | None = None,
     cut: Any = None,
     **planning: Any,
@@ -74,7 +77,8 @@ def aggregate(
 
     `shards`: into how many groups keys are hashed; it stays the same for a stream, whatever
     the number of partitions. `cache`: whether pages are also kept in local files. `idle`: for
-    how long a key that has no rows is remembered, where time alone does not say.
+    how long a key that has no rows is remembered, where time alone does not say. `lead`: with
+    emit="update", how far ahead of the watermark values are given too.
 
     `history`: a batch DataFrame of earlier rows, from which a new stream's state is built; every
     answer is then that of one batch over both. Rows up to `cut` (default: the youngest time of
@@ -83,8 +87,8 @@ def aggregate(
     """
     job = prepare(df, query, emit, late)
     count = shards_of(df, shards)
-    live = definition_of(job, emit, count, idle, planning)
-    names = tuple(job.schema.names) if query.every is None else tuple(job.query.columns())
+    live = definition_of(job, emit, count, planning, idle, lead)
+    names = tuple(job.schema.names) if live.gives_rows else tuple(job.query.columns())
     packing = Packing((KEY, CHECK, *names), tuple(shard_ids(count)))
     blocks = _blocks(job, job.df, packing)
     known = _history(job, history, cut)
@@ -105,7 +109,8 @@ def aggregate(
     )
     figures = [F.sum(name).alias(name) for name in Stats._fields]
     watched = done.observe(_figures_of(job), *figures)
-    return watched.select("rows").mapInArrow(unpack(), _output(job, late))
+    output = _output(job, late) if emit != "update" else _values(job, live)
+    return watched.select("rows").mapInArrow(unpack(), output)
 
 
 class History(NamedTuple):
@@ -138,6 +143,8 @@ def prepare(df: DataFrame, query: Query, emit: str, late: str) -> batch.Job:
     """Check a call; raises what is wrong with it, and what to do."""
     if emit not in EMIT:
         raise ValueError(f"emit must be one of {', '.join(EMIT)}, not {emit!r}")
+    if emit == "update" and late == "side":
+        raise ValueError("late='side' gives rows, and emit='update' values: use late='count'")
     if late not in LATE_ROWS:
         raise ValueError(f"late must be one of {', '.join(LATE_ROWS)}, not {late!r}")
     job = batch.checked(df, query)
@@ -181,9 +188,10 @@ def _check_watermark(job: batch.Job, emit: str) -> None:
     marked = [f.name for f in job.df.schema.fields if WATERMARK in f.metadata]
     if time in marked:
         return
-    if emit == "final" and not isinstance(job.df.schema[time].dataType, TimestampType):
+    waits = emit in ("final", "update")
+    if waits and not isinstance(job.df.schema[time].dataType, TimestampType):
         raise TypeError(
-            f"emit='final' waits for the watermark, which Spark has for timestamps alone, and "
+            f"emit={emit!r} waits for the watermark, which Spark has for timestamps alone, and "
             f"{time!r} is {job.df.schema[time].dataType.simpleString()}: cast it, or use "
             "emit='arrival'"
         )
@@ -192,9 +200,9 @@ def _check_watermark(job: batch.Job, emit: str) -> None:
             f"the watermark is on {marked[0]!r}, the windows' time is {time!r}: give the same "
             "column to both"
         )
-    if emit == "final":
+    if waits:
         raise ValueError(
-            f"emit='final' waits for the watermark, and the stream has none: add "
+            f"emit={emit!r} waits for the watermark, and the stream has none: add "
             f".withWatermark({time!r}, '10 minutes') before the call, or use emit='arrival'"
         )
 
@@ -218,6 +226,7 @@ def explain(
     shards: int | None = None,
     cache: bool = True,
     idle: Any = None,
+    lead: Any = 0,
     history: Any = None,
     cut: Any = None,
     **planning: Any,
@@ -226,7 +235,7 @@ def explain(
     from sash.spark.explain import stream_steps
 
     job = prepare(df, query, emit, late)
-    definition = definition_of(job, emit, shards_of(df, shards), idle, planning)
+    definition = definition_of(job, emit, shards_of(df, shards), planning, idle, lead)
     delay = watermark_of(job.df, job.query.time)
     steps = stream_steps(job, definition, delay, late, cache)
     if history is not None:
@@ -251,14 +260,22 @@ def _hash(job: batch.Job, function: Any) -> Column:
 
 
 def definition_of(
-    job: batch.Job, emit: str, shards: int, idle: Any, planning: dict[str, Any]
+    job: batch.Job,
+    emit: str,
+    shards: int,
+    planning: dict[str, Any],
+    idle: Any = None,
+    lead: Any = 0,
 ) -> StreamDefinition:
     """What shards need to know. Times are in UTC: the session's zone may change, rows do not."""
     answers = {name: transferable(kind) for name, kind in job.answers.items()}
     schema = pa.schema(map(_in_utc, job.schema))
     plan = plan_of(job.query, schema, Options(**planning))
     kept = None if idle is None else steps_of(duration_or_number(idle, "idle"), plan.unit)
-    return StreamDefinition(plan, answers, emit, shards, kept, allow_pickle=True)  # type: ignore[arg-type]
+    if lead and emit != "update":
+        raise ValueError("lead gives values ahead of time: use it with emit='update'")
+    ahead = steps_of(duration_or_number(lead, "lead"), plan.unit)
+    return StreamDefinition(plan, answers, emit, shards, kept, allow_pickle=True, lead=ahead)  # type: ignore[arg-type]
 
 
 def _in_utc(field: pa.Field) -> pa.Field:
@@ -271,6 +288,14 @@ def _output(job: batch.Job, late: str) -> StructType:
     fields = [StructField(f.name, f.dataType, True) for f in schema.fields]
     if late == "side":
         fields.append(StructField(LATE, BooleanType(), False))
+    return StructType(fields)
+
+
+def _values(job: batch.Job, definition: StreamDefinition) -> StructType:
+    """The columns of keys' values: keys, time, answers; the first says what they are of."""
+    known = {field.name: field for field in batch.output_of(job).fields}
+    fields = [StructField(name, known[name].dataType, True) for name in definition.output.names]
+    fields[0].metadata = {METADATA: description(definition)}
     return StructType(fields)
 
 
