@@ -113,8 +113,10 @@ def test_what_cannot_be_shown() -> None:
     full.insert(3)
     with pytest.raises(ValueError, match="begins with an empty window, but this one has 1 items"):
         sash.show(full, [1])
-    with pytest.raises(TypeError, match=r"show takes a window of sash.swag.*not 3"):
+    with pytest.raises(TypeError, match=r"show takes an empty window of sash.swag.*not int"):
         sash.show(3, [1])
+    with pytest.raises(ValueError, match="size"):
+        sash.show(swag.DABALite(m.Max()), [1], size=0)
     with pytest.raises(TypeError, match="times are for FiBA"):
         sash.show(swag.DABALite(m.Max()), [1], times=[1])
     with pytest.raises(ValueError, match="2 times for 1 values"):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from sash.monoids.recipe import whole
 from sash.pictures.picture import Picture
 from sash.pictures.recording import Recorder
 from sash.plan.expressions import Expression
@@ -50,16 +51,22 @@ def show(
     >>> picture.bulk_insert([1, 4, 2], [10, 40, 20]); picture.bulk_evict(1); picture.query()
     60
     """
-    if isinstance(what, Window) or not hasattr(what, "plan"):
+    if isinstance(what, Window):
         if aggregations:
             raise TypeError(f"show: {', '.join(aggregations)} are for sash.windowed(…)")
         return _of_window(what, values, size, times)
-    if values is not None or size is not None or times is not None:
-        raise TypeError("show: values, size and times are for windows of sash.swag")
     from sash.pictures.frames import of_states
     from sash.pictures.rows import Shown
     from sash.pictures.slices import of_slices
+    from sash.tables import Windowed
 
+    if not isinstance(what, Windowed):
+        raise TypeError(
+            "show takes an empty window of sash.swag, as in swag.DABALite(m.Max()), or "
+            f"sash.windowed(…), not {type(what).__name__}"
+        )
+    if values is not None or size is not None or times is not None:
+        raise TypeError("show: values, size and times are for windows of sash.swag")
     shown = Shown(what, aggregations, rows)
     return Picture(of_states(shown) if shown.query.every is None else of_slices(shown))
 
@@ -69,6 +76,7 @@ def _of_window(window: Any, values: Any, size: int | None, times: Any) -> Pictur
         recorder = Recorder(window)
         return Picture([recorder.recording], recorder)
     values = list(values)
+    size = None if size is None else whole("show", "size", size, 1)
     if isinstance(window, FiBA) and times is None:
         times = range(len(values))
     if times is not None:

@@ -121,11 +121,6 @@ class Recorder:
     """
 
     def __init__(self, window: Window, lead: str = "") -> None:
-        if not isinstance(window, Window):
-            raise TypeError(
-                f"show takes a window of sash.swag, as in swag.DABALite(m.Max()), or what "
-                f"sash.windowed gives, not {window!r}"
-            )
         if len(window):
             raise ValueError(
                 f"show begins with an empty window, but this one has {len(window)} items: give "
