@@ -32,7 +32,7 @@ def computable(table: pa.Table) -> pa.Table:
 class Source:
     """A table in process. What has no kind of its own gives Arrow tables."""
 
-    name = "Arrow"
+    name = "pyarrow"
 
     def __init__(self, data: Any) -> None:
         self.data = data

@@ -484,4 +484,4 @@ def test_explain_says_what_runs() -> None:
     assert "gap 1 hour; bounds: one pass over the events, then by galloping search" in found
     assert found.json()["spine"] == {"keys": ["user"], "time": "asked", "closed": "left"}
     assert "asked" in found._repr_html_()
-    assert "at asked of a Arrow table" in repr(windows)
+    assert "at asked of a pyarrow table" in repr(windows)

@@ -28,7 +28,7 @@ QUERY = WINDOWED.query(total=TOTAL)
         (sash.sliding("1 hour", "1 minute"), "<Sliding: 1 hour every 1 minute>"),
         (
             WINDOWED,
-            "<sash.windowed over a Arrow table by user, time ts: add "
+            "<sash.windowed over a pyarrow table by user, time ts: add "
             '.agg(name=sf.max("column").over("1 hour"))>',
         ),
         (QUERY, "<total: sum(x) over the last 1 hour; by user, in order of ts>"),
