@@ -42,6 +42,15 @@ def test_the_example_of_a_pipeline_file_loads(tmp_path: Path) -> None:
     assert len(pipeline.load(file).aggregations) == 5
 
 
+def test_the_example_of_features_agrees_in_all_three_ways(tmp_path: Path) -> None:
+    command = [sys.executable, str(ROOT / "examples" / "card_fraud.py"), "--payments", "2000"]
+    command += ["--cards", "50", "--store", f"lmdb:{tmp_path / 'values'}"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("are those of the training set") == 2
+    assert "are those of a batch" in done.stdout
+
+
 def test_every_algorithm_has_a_page() -> None:
     from sash.swag.registry import ALGORITHMS
 
