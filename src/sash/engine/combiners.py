@@ -40,7 +40,9 @@ from sash.kernel.words import (
 from sash.memory.columns import held_rows
 from sash.monoids.monoid import Monoid, same
 from sash.plan.plan import Plan, State
+from sash.swag.fiba import FiBA
 from sash.swag.registry import ALGORITHMS
+from sash.windows.frames import OwnBounds
 
 
 class Combiner:
@@ -104,6 +106,35 @@ class Combiner:
     def forget(self, row: int) -> None:
         if not self._shares:
             self._inputs.forget(row, self.reached)
+
+
+class SearchingCombiner(Combiner):
+    """Combines a monoid over windows that lie anywhere, as bounds of each row's own do."""
+
+    def __init__(self, plan: Plan, state: State, kinds: list[pa.DataType] | None = None) -> None:
+        super().__init__(plan, state, kinds)
+        assert state.monoid is not None
+        self._tree = FiBA(state.monoid)
+
+    @property
+    def reached(self) -> int:
+        return self._tree.reached
+
+    def follow(self, known: Bounds) -> tuple[Any, Any]:
+        inputs = self._inputs
+        with localcontext(EXACT):
+            return self._tree.search(inputs.values, inputs.base, known.lo, known.hi, self._memory)
+
+    def forget(self, row: int) -> None:
+        at = np.array([row])
+        self._tree.bulk_evict(int(self.known(Bounds(at, at, 0, 0)).lo[0]) - 1)
+        super().forget(row)
+
+
+def in_one_piece(plan: Plan, state: State, kinds: list[pa.DataType] | None) -> Combiner:
+    """What combines a state over windows in one piece."""
+    own = isinstance(plan.frames[state.frame].frame, OwnBounds)
+    return (SearchingCombiner if own else Combiner)(plan, state, kinds)
 
 
 class Spare:
@@ -171,7 +202,7 @@ class ExcludingCombiner:
         self._state, self._results = state, results_of(plan, state)
         partial = replace(state, monoid=partials_of(state.monoid))
         count = 3 if plan.frames[state.frame].frame.exclude == "ties" else 2
-        self._parts = [Combiner(plan, partial, kinds) for _ in range(count)]
+        self._parts = [in_one_piece(plan, partial, kinds) for _ in range(count)]
         self._own: SharedInputs | None = SharedInputs()  # where they are not everyone's
         self._names = tuple(map(str, range(len(state.columns))))
         for part in self._parts:
@@ -223,8 +254,9 @@ def combiner_of(
     plan: Plan, state: State, kinds: list[pa.DataType] | None = None
 ) -> Combiner | ExcludingCombiner:
     """What combines a state: over windows in one piece, or in several."""
-    excludes = plan.frames[state.frame].frame.exclude is not None
-    return (ExcludingCombiner if excludes else Combiner)(plan, state, kinds)
+    if plan.frames[state.frame].frame.exclude is not None:
+        return ExcludingCombiner(plan, state, kinds)
+    return in_one_piece(plan, state, kinds)
 
 
 def partials_of(monoid: Monoid) -> Monoid:

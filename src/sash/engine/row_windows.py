@@ -22,6 +22,7 @@ from sash.engine.expressions import outputs
 from sash.engine.fixed import Room
 from sash.engine.frames import Finder, ready_rows
 from sash.engine.null_times import without_times
+from sash.engine.own_bounds import OwnBoundsAtWork
 from sash.engine.periodic_windows import PeriodicWindows
 from sash.engine.pieces import Pieces, pieces
 from sash.engine.policies import ByPolicy, Run
@@ -29,7 +30,7 @@ from sash.engine.rows import Rows, held
 from sash.engine.tape import Tape
 from sash.plan.plan import Plan
 from sash.plan.types import number_type, unit_of
-from sash.windows.frames import Calendar, Delta, Frame, Groups, Policy, Range, Until
+from sash.windows.frames import Calendar, Delta, Frame, Groups, OwnBounds, Policy, Range, Until
 
 BLOCK = 1 << 17
 """Rows that are worked on at a time: what they need stays in the processor's cache."""
@@ -43,7 +44,7 @@ class RowWindows:
         self._rows = Rows(plan, ordered, starts)
         self._done = 0  # rows that went
         self._pending: list[pa.RecordBatch] = []
-        self._frames = [FrameAtWork(each.frame, self._rows) for each in plan.frames]
+        self._frames = [at_work(each.frame, self._rows) for each in plan.frames]
 
     def part(
         self, batch: pa.RecordBatch, begin: int, end: int, outputs: Mapping[str, Room]
@@ -94,14 +95,14 @@ class RowWindows:
 
     def _forget(self, bounds: list[Bounds | Pieces | Run]) -> None:
         rows = self._rows
-        oldest = min((int(b.lo[-1]) for b in bounds), default=self._done)
-        oldest = min(oldest, self._done - 1)  # a session looks one row back
+        first = [f.oldest(b, self._done) for f, b in zip(self._frames, bounds, strict=True)]
+        oldest = min([*first, self._done - 1])  # a session looks one row back
         rows.time.forget(oldest)
         rows.groups.forget(oldest)
         rows.keys = rows.keys_from(self._done)
         for frame in self._frames:
             frame.forget(oldest)
-        rows.forget(oldest, [min(int(b.lo[-1]), self._done) for b in bounds])
+        rows.forget(oldest, [min(row, self._done) for row in first])
 
     def _with(self, answers: list[pa.Array], n: int) -> Iterator[pa.RecordBatch]:
         """The oldest n pending rows, batch by batch, with their answers."""
@@ -203,12 +204,23 @@ class FrameAtWork:
             lo = np.maximum(lo, hi - frame.most)
         return Bounds.of(lo, hi)
 
+    def oldest(self, bounds: Bounds | Pieces | Run, done: int) -> int:
+        """The first row that the last window has; no later one reaches rows before it."""
+        return int(bounds.lo[-1])
+
     def forget(self, row: int) -> None:
         """No later window reaches rows before this one."""
         own = None if isinstance(self._frame, Groups) else self._content
         for tape in (own, self._flags):
             if tape is not None:
                 tape.forget(row)
+
+
+def at_work(frame: Frame, rows: Rows) -> FrameAtWork | OwnBoundsAtWork:
+    """What finds the windows of a frame."""
+    if isinstance(frame, OwnBounds):
+        return OwnBoundsAtWork(frame, rows)
+    return FrameAtWork(frame, rows)
 
 
 def ends_of(frame: Frame, columns: dict[str, pa.Array]) -> np.ndarray:
@@ -227,7 +239,7 @@ def bounds_of(
 ) -> tuple[Rows, list[Bounds | Pieces | Run], dict[str, pa.Array]]:
     """The rows of a table, sorted by key and time, the bounds of each frame, and the columns."""
     rows, columns = Rows(plan, ordered=True), {}
-    frames = [FrameAtWork(each.frame, rows) for each in plan.frames]
+    frames = [at_work(each.frame, rows) for each in plan.frames]
     for batch in table.combine_chunks().to_batches():
         columns = rows.take(batch)
         for frame in frames:

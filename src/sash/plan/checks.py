@@ -13,7 +13,7 @@ from sash.plan.arrow_expressions import types_of
 from sash.plan.expressions import PLAIN_NAME, Expression
 from sash.plan.types import number_type
 from sash.windows import Frame
-from sash.windows.frames import Delta, Policy, Until
+from sash.windows.frames import Delta, OwnBounds, Policy, Until
 
 
 class UnknownColumn(KeyError):
@@ -102,8 +102,26 @@ def check_frame(out: str, frame: Frame, time: str, schema: pa.Schema) -> None:
             raise TypeError(
                 f"{out}: until takes a boolean column, but {name} is {schema.field(name).type}"
             )
+        if isinstance(frame, OwnBounds):
+            _check_own_bound(out, frame, name, time, schema)
     if isinstance(frame, Policy) and frame.of is not None and not isinstance(frame.of, Monoid):
         raise TypeError(f"{out}: the policy's `of` must be a monoid, not {frame.of!r}")
+
+
+def _check_own_bound(out: str, frame: OwnBounds, name: str, time: str, schema: pa.Schema) -> None:
+    """Raise TypeError if a column is no bound of a row's own window."""
+    kind, times = schema.field(name).type, schema.field(time).type
+    if frame.unit == "rows":
+        fits, wanted = pa.types.is_integer(kind), "whole numbers"
+    elif pa.types.is_temporal(times):
+        fits, wanted = pa.types.is_duration(kind), f"durations, as {time!r} is {times}"
+    else:
+        fits = pa.types.is_integer(kind) or (
+            pa.types.is_floating(kind) and pa.types.is_floating(times)
+        )
+        wanted = f"numbers, as {time!r} is {times}"
+    if not fits:
+        raise TypeError(f"{out}: the bound {name!r} is {kind}; it must be {wanted}: cast it")
 
 
 def check_unit(what: str, needs_duration: bool | None, time: str, schema: pa.Schema) -> None:

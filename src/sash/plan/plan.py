@@ -27,7 +27,7 @@ from sash.plan.reach import Reach, reach_of_frame
 from sash.plan.sharing import share
 from sash.plan.slicing import Slices, slices_of
 from sash.plan.types import number_types, tick_kind, unit_of
-from sash.windows.frames import Calendar, Frame, Groups, Policy, Rows, Session
+from sash.windows.frames import Calendar, Frame, Groups, OwnBounds, Policy, Rows, Session
 
 Kind = Literal[
     "count", "known", "groups", "first", "last", "nth", "argument", "combine", "distinct",
@@ -287,6 +287,17 @@ def _kept(
 ) -> State:
     """A state with what is kept for it: the monoid, over rows or over slices, and by what."""
     kind, columns, asked = state.kind, state.columns, state.asked
+    if isinstance(frame.frame, OwnBounds):
+        if kind in ("distinct", "percentile", "rank"):
+            raise ValueError(
+                f"{asked[0].name} keeps a window that moves on, and bounds of each row's own go "
+                "anywhere: take sf.function, or a sketch"
+            )
+        if frame.frame.exclude not in (None, "current row"):
+            raise ValueError("bounds of each row's own leave out the current row or nothing")
+        options = options._replace(algorithm=options.algorithm or "FiBA")
+        if options.algorithm != "FiBA":
+            raise ValueError("bounds of each row's own are searched for: only FiBA can do that")
     items = frame.frame.preceding if isinstance(frame.frame, Rows) else None
     items = None if items is None else max(1, items + 1 + max(0, frame.reach.rows_ahead or 0))
     if kind == "argument":
@@ -350,6 +361,8 @@ def _bounds(frame: Frame, query: Query) -> str:
         return "by row number"
     if isinstance(frame, Calendar):
         return "by the number of the calendar period"
+    if isinstance(frame, OwnBounds):
+        return "searched for each row, when all rows of its key are at hand"
     if isinstance(frame, Groups):
         return "two pointers over the numbers of groups"
     return "two pointers over the rows in order" if frame.by == "time" else "one pass over the rows"

@@ -16,6 +16,7 @@ from sash.windows.frames import (
     Calendar,
     Frame,
     Groups,
+    OwnBounds,
     Range,
     Rows,
     Sliding,
@@ -77,6 +78,8 @@ def reach_of_frame(frame: Frame, unit: int | None, as_of: bool = False) -> Reach
     if isinstance(frame, Rows):
         rows = (None if n is None else max(0, n) for n in (frame.preceding, frame.following))
         return Reach(0, 0, *rows)
+    if isinstance(frame, OwnBounds):
+        return Reach(None, None, None, None)
     if isinstance(frame, Calendar):
         return Reach(steps_of(frame.longest, unit))
     if isinstance(frame, SlidingCalendar):

@@ -26,6 +26,7 @@ from sash.windows.frames import (
     Frame,
     Groups,
     Lifetime,
+    OwnBounds,
     Policy,
     Range,
     Rows,
@@ -39,7 +40,8 @@ from sash.windows.policies import NotMonotone, not_monotone
 
 __all__ = [
     "Calendar", "Closed", "Delta", "Duration", "Frame", "Groups", "Lifetime", "NotMonotone",
-    "Policy", "Range", "Rows", "Session", "Sliding", "SlidingCalendar", "Tumbling", "Until",
+    "OwnBounds", "Policy", "Range", "Rows", "Session", "Sliding", "SlidingCalendar", "Tumbling",
+    "Until",
     "as_frame", "bounds", "calendar", "delta", "groups_between", "lifetime", "not_monotone",
     "policy", "range_between", "rows", "rows_between", "session", "shaped", "sliding",
     "sliding_calendar", "tumbling", "until",

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, TypedDict, Unpack, get_args
+from typing import Any, Literal, TypedDict, Unpack, get_args
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
@@ -23,6 +23,7 @@ from sash.windows.frames import (
     Frame,
     Groups,
     Lifetime,
+    OwnBounds,
     Policy,
     Range,
     Rows,
@@ -52,7 +53,7 @@ def rows(n: int) -> Rows:
     return Rows(int(n) - 1, 0)
 
 
-def rows_between(start: int | None, end: int | None, empty: bool = False) -> Rows:
+def rows_between(start: int | None, end: int | None, empty: bool = False) -> Rows | OwnBounds:
     """As SQL's ROWS: negative numbers precede, 0 is the current row, None is unbounded.
 
     `empty`: a start after the end is no mistake, and every window is without rows.
@@ -60,7 +61,22 @@ def rows_between(start: int | None, end: int | None, empty: bool = False) -> Row
     >>> print(rows_between(-2, 2))
     rows from 2 before to 2 after
     """
-    return Rows(*_counts(start, end, empty))
+    own = own_bounds("rows", start, end)
+    return Rows(*_counts(start, end, empty)) if own is None else own
+
+
+def own_bounds(unit: Literal["rows", "time"], start: Any, end: Any) -> OwnBounds | None:
+    """The frame whose bounds are columns, as `sf.col` gives them; None where they are not."""
+    names = [getattr(bound, "name", None) for bound in (start, end)]
+    if names == [None, None]:
+        return None
+    for bound, name in zip((start, end), names, strict=True):
+        if not isinstance(name, str):
+            raise TypeError(
+                f"start and end are both columns or neither: {bound!r} is not a column, as "
+                'sf.col("before") is; add a column of constants or of an expression first'
+            )
+    return OwnBounds(unit, *names)  # type: ignore[arg-type]
 
 
 def groups_between(start: int | None, end: int | None, empty: bool = False) -> Groups:
@@ -80,17 +96,23 @@ def _counts(start: Any, end: Any, empty: bool) -> tuple[int | None, int | None]:
     return None if lo is None else -lo, hi
 
 
-def range_between(start: Any, end: Any, closed: Closed | None = None, empty: bool = False) -> Range:
+def range_between(
+    start: Any, end: Any, closed: Closed | None = None, empty: bool = False
+) -> Range | OwnBounds:
     """As SQL's RANGE: from time + start to time + end, both numbers or both durations.
 
     Negative precedes; 0 is the current row and its peers; None is unbounded. `closed`: "both"
     by default, and in as-of windows what `at` says. "1 hour preceding", "current row" and
     "unbounded preceding" are understood.
-    `empty`: a start after the end is no mistake, and every window is without rows.
+    `empty`: a start after the end is no mistake, and every window is without rows. Columns
+    (`sf.col("before")`) give each row bounds of its own, numbers or durations.
 
     >>> range_between("-1 hour", 0) == range_between("1 hour preceding", "current row")
     True
     """
+    own = own_bounds("time", start, end)
+    if own is not None:
+        return own
     lo, hi = _bound(start, -1, "start"), _bound(end, 1, "end")
     if isinstance(lo, Duration) and hi == 0:
         hi = Duration(0)

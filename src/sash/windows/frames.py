@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal
 from sash.windows.duration import Duration
 
 Closed = Literal["both", "left", "right", "neither"]
-By = Literal["count", "time", "content"]
+By = Literal["count", "time", "content", "own"]
 Exclude = Literal["current row", "group", "ties"]
 Bound = Duration | int | float
 """How far a frame reaches: a Duration where time is a time, a number where it is one."""
@@ -96,6 +96,31 @@ class Rows(Frame):
         if self.following == 0 and self.preceding is not None:
             return f"the last {self.preceding + 1} rows" if self.preceding else "the row itself"
         return f"rows from {_place(self.preceding, -1)} to {_place(self.following, 1)}"
+
+
+@dataclass(frozen=True, repr=False)
+class OwnBounds(Frame):
+    """Bounds of each row's own, from two columns: rows, or steps of time, from the row on.
+
+    `start` and `end` name columns, both included; negative numbers precede. The windows of
+    neighbouring rows may lie anywhere, so each is searched for.
+    """
+
+    unit: Literal["rows", "time"]
+    start: str
+    end: str
+    by = "own"
+
+    @property
+    def needs_following(self) -> bool:
+        return True
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.start, self.end
+
+    def _text(self) -> str:
+        return f"{self.unit} from {self.start} to {self.end}, of each row's own"
 
 
 @dataclass(frozen=True, repr=False)

@@ -31,6 +31,7 @@ from sash.plan.types import tick_kind
 from sash.windows.duration import Duration
 from sash.windows.frames import (
     Lifetime,
+    OwnBounds,
     Range,
     Rows,
     Session,
@@ -87,6 +88,12 @@ class StreamDefinition:
 
     def __post_init__(self) -> None:
         every = self.plan.query.every
+        for out, a in self.plan.query.aggregations.items():
+            if isinstance(a.frame, OwnBounds):
+                raise ValueError(
+                    f"{out}: bounds of each row's own do not run on a stream: they may reach any "
+                    "row of the key; give a duration or a number of rows"
+                )
         if self.emit == "update":
             self._check_values()
         for kind in () if every is None else every.kinds:
