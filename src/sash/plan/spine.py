@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from sash.plan.checks import check_known, check_time
 from sash.windows import Closed, Frame, Range
-from sash.windows.frames import Policy
+from sash.windows.frames import OwnBounds, Policy
 
 if TYPE_CHECKING:
     from sash.plan.definition import Aggregation
@@ -53,6 +53,8 @@ class Spine:
             )
         if a.how == "rank":
             raise ValueError(f"{name}: a spine row is no event and has no rank among them")
+        if isinstance(frame, OwnBounds):
+            raise ValueError(f"{name}: a spine row is no event and has no bounds of its own")
         if isinstance(frame, Policy):
             raise ValueError(
                 f"{name}: {frame} decides row by row what is in: as of a moment, use a frame by "
