@@ -71,7 +71,7 @@ def test_a_users_monoid_never_sees_a_row_that_does_not_pass() -> None:
     asked = sf.apply(own, "x", returns=pa.list_(pa.string())).where("b").over(sash.rows(2))
     found = sash.windowed(rows, time="t").agg(own=asked)
     assert found.column("own").to_pylist() == [["a"], ["a"], ["c"]]
-    assert seen == ["a", "c"]
+    assert set(seen) == {"a", "c"}
 
 
 def test_a_filter_costs_no_combines() -> None:

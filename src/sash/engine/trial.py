@@ -20,8 +20,13 @@ def try_monoids(query: Query, table: pa.Table) -> None:
 
 
 def _samples(a: Aggregation, table: pa.Table) -> list[Any]:
-    """Values as `lift` gets them; none of times, which it gets in another form."""
-    part = table.select(list(dict.fromkeys(a.columns))).slice(0, LOOKED_AT)
+    """Values as `lift` gets them: of rows that pass; none of times, which have another form."""
+    part = table.slice(0, LOOKED_AT)
+    if a.condition is not None:
+        if a.condition not in table.column_names:  # it is derived from others, later
+            return []
+        part = part.filter(part.column(a.condition))
+    part = part.select(list(dict.fromkeys(a.columns)))
     if any(pa.types.is_temporal(field.type) for field in part.schema):
         return []
     columns = [part.column(name).to_pylist() for name in a.columns]
