@@ -24,13 +24,16 @@ class Outcome:
     late: int = 0  # rows of a stream that came after the watermark had passed them
 
 
-def windowed(pipeline: Pipeline, rows: Any) -> Any:
-    """The call of the library that the file describes, over a DataFrame or an Arrow table."""
+def windowed(pipeline: Pipeline, rows: Any, spine: Any = None) -> Any:
+    """The call of the library that the file describes, over DataFrames or Arrow tables."""
     options: dict[str, Any] = {}
     if getattr(rows, "isStreaming", False):
         options = {"emit": pipeline.stream.emit, "late": pipeline.stream.late}
     rows = _with_watermark(pipeline, rows)
     found = sash.windowed(rows, by=pipeline.keys, time=pipeline.time, **options)
+    if pipeline.spine is not None:
+        at = pipeline.spine
+        return found.at(spine, at.keys, time=at.time, closed=at.closed)
     return found if pipeline.every is None else found.every(pipeline.every)
 
 
@@ -42,18 +45,18 @@ def _with_watermark(pipeline: Pipeline, rows: Any) -> Any:
     return rows.withWatermark(pipeline.time, delay)
 
 
-def answers(pipeline: Pipeline, rows: Any) -> Any:
+def answers(pipeline: Pipeline, rows: Any, spine: Any = None) -> Any:
     """The answers, checked: an error of the call is one of the file."""
     try:
         if pipeline.sql is not None:
             source = _with_watermark(pipeline, rows)
             return sash.sql(pipeline.sql, functions=pipeline.functions, source=source)
-        return windowed(pipeline, rows).agg(**pipeline.aggregations)
+        return windowed(pipeline, rows, spine).agg(**pipeline.aggregations)
     except (KeyError, TypeError, ValueError) as problem:
         _blame(pipeline, one_line(problem))
 
 
-def planned(pipeline: Pipeline, rows: Any, engine: str) -> str:
+def planned(pipeline: Pipeline, rows: Any, engine: str, spine: Any = None) -> str:
     """The plan for rows that are there, in words, from the source to the sink."""
     try:
         if pipeline.sql is not None:
@@ -62,12 +65,14 @@ def planned(pipeline: Pipeline, rows: Any, engine: str) -> str:
             source = _with_watermark(pipeline, rows)
             steps = explain(pipeline.sql, functions=pipeline.functions, source=source)
             return f"source    {pipeline.source}\nsink      {pipeline.sink}\n{engine}\n{steps}"
-        plan = windowed(pipeline, rows).explain(**pipeline.aggregations)
+        plan = windowed(pipeline, rows, spine).explain(**pipeline.aggregations)
     except (KeyError, TypeError, ValueError) as problem:
         _blame(pipeline, one_line(problem))
     late = f"; a row may come {pipeline.watermark} late" if pipeline.watermark else ""
-    source = Step("source", f"{pipeline.source}{late}")
-    return plan.with_steps(source, Step("sink", str(pipeline.sink)), Step("engine", engine))
+    read = [Step("source", f"{pipeline.source}{late}")]
+    if pipeline.spine is not None:
+        read.append(Step("at", f"{pipeline.spine.source}"))
+    return plan.with_steps(*read, Step("sink", str(pipeline.sink)), Step("engine", engine))
 
 
 def _blame(pipeline: Pipeline, message: str) -> NoReturn:
@@ -77,6 +82,12 @@ def _blame(pipeline: Pipeline, message: str) -> NoReturn:
     name, _, rest = message.partition(": ")
     if name in pipeline.aggregations:
         pipeline.root.table("aggregations").wrong(name, rest)
+    spine = pipeline.spine
+    if spine is not None and (
+        "of the spine" in message or f"time column {spine.time!r}" in message
+    ):
+        key = "keys" if "the key " in message else "time"
+        spine.source.table.wrong(key if key in spine.source.table.data else None, message)
     if "time column" not in message:
         pipeline.root.wrong(None, message)
     if pipeline.source.format in ("csv", "json") and pipeline.source.schema is None:

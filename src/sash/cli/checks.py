@@ -15,7 +15,7 @@ from sash.cli.replace import CHECKPOINT, Place, check_replaceable, repair
 
 def check(pipeline: Pipeline, as_stream: bool) -> None:
     """Repair what a killed run left at the sink; end if this run cannot begin."""
-    files.check_there(pipeline.source)
+    check_there(pipeline)
     check_places(pipeline)
     if as_stream:
         check_watermark(pipeline)
@@ -28,8 +28,17 @@ def check(pipeline: Pipeline, as_stream: bool) -> None:
         _check_checkpoint(pipeline, checkpoint)
 
 
+def check_there(pipeline: Pipeline) -> None:
+    """End if the source or the spine is of files, and there are none."""
+    files.check_there(pipeline.source)
+    if pipeline.spine is not None:
+        files.check_there(pipeline.spine.source)
+
+
 def check_watermark(pipeline: Pipeline) -> None:
-    """End if a file has no watermark, which a stream needs."""
+    """End if a file cannot run as a stream: it needs a watermark, and has no spine."""
+    if pipeline.spine is not None:
+        pipeline.root.wrong("spine", "is for batches: a stream answers for its own rows")
     if pipeline.watermark is None:
         pipeline.root.wrong(
             None, 'as a stream it needs watermark = "10 minutes", say: how late a row may come'
@@ -62,6 +71,8 @@ def check_places(pipeline: Pipeline) -> None:
         "the source": list(files.places(pipeline.source)),
         "the pipeline file": [pipeline.file],
     }
+    if pipeline.spine is not None:
+        kept["the spine"] = list(files.places(pipeline.spine.source))
     sink, checkpoint = pipeline.sink, place_of_checkpoint(pipeline)
     if sink.path is not None:
         others = kept if checkpoint is None else kept | {"the checkpoint": [checkpoint]}

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from sash.cli import files
-from sash.cli.pipeline import FILES, Pipeline, Setting
+from sash.cli.pipeline import FILES, Pipeline, Setting, Sink, Source
 from sash.cli.schema import simple_schema
 
 SHARE = 32
@@ -40,7 +40,13 @@ def choose(pipeline: Pipeline, as_stream: bool = False) -> Engine:
         return Engine(True, "Spark is not installed")
     if pipeline.spark:
         return Engine(False, "the file has a [spark] table")
-    return by_size(sum(file.stat().st_size for file in files.data_files(pipeline.source)), memory())
+    given = (file for source in sources_of(pipeline) for file in files.data_files(source))
+    return by_size(sum(file.stat().st_size for file in given), memory())
+
+
+def sources_of(pipeline: Pipeline) -> list[Source]:
+    """What a run reads: the source, and the spine if there is one."""
+    return [pipeline.source, *(() if pipeline.spine is None else (pipeline.spine.source,))]
 
 
 def by_size(source: int, memory: int) -> Engine:
@@ -68,16 +74,16 @@ def needs(pipeline: Pipeline, as_stream: bool) -> Iterator[str]:
         yield "[columns] are in Spark's SQL"
     if source.where is not None:
         yield "`where` is in Spark's SQL"
-    if source.schema is not None and simple_schema(source.schema) is None:
-        yield "the schema has types that Spark reads"
-    for name, format, options in (
-        ("source", source.format, source.options),
-        ("sink", sink.format, sink.options),
-    ):
-        if format in FILES and not _are_simple(format, options):
-            yield f"{name}.options are those of Spark"
-    if files.has_partitions(source):
-        yield "the source has partitions, of which Spark makes columns"
+    for each in sources_of(pipeline):
+        if each.schema is not None and simple_schema(each.schema) is None:
+            yield "the schema has types that Spark reads"
+    places: list[Source | Sink] = [*sources_of(pipeline), sink]
+    for place in places:
+        if place.format in FILES and not _are_simple(place.format, place.options):
+            yield f"{place.table.path[-1]}.options are those of Spark"
+    for each in sources_of(pipeline):
+        if files.has_partitions(each):
+            yield f"the {each.table.path[-1]} has partitions, of which Spark makes columns"
 
 
 def delimiter(options: dict[str, Setting]) -> str:

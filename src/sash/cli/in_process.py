@@ -13,7 +13,7 @@ from sash.cli.aggregations import read_by
 from sash.cli.call import Outcome, answers, asked, planned
 from sash.cli.engine import delimiter
 from sash.cli.errors import EndError
-from sash.cli.pipeline import Pipeline, Sink, check_columns
+from sash.cli.pipeline import Pipeline, Sink, check_columns, check_spine_columns
 from sash.cli.progress import stage
 from sash.plan.explain import Explanation
 
@@ -27,12 +27,13 @@ def batch(pipeline: Pipeline, engine: str = NAME) -> Outcome:
     with stage("reading") as reading:
         rows, names = source_rows(pipeline)
         if not len(rows):
-            raise sinks.no_rows(pipeline)
-        plan = planned(pipeline, rows, engine)
+            raise sinks.no_rows(pipeline.source)
+        spine, names = (None, names) if pipeline.spine is None else spine_rows(pipeline)
+        plan = planned(pipeline, rows, engine, spine)
         reading.note = f"{len(rows):,} rows"
     begun = time.monotonic()
     with stage("running") as running:
-        found = asked(lambda: answers(pipeline, rows))
+        found = asked(lambda: answers(pipeline, rows, spine))
         found = found.rename_columns([names.get(name, name) for name in found.column_names])
         count = asked(lambda: write(found, pipeline.sink))
         running.note = f"{count:,} rows"
@@ -41,7 +42,8 @@ def batch(pipeline: Pipeline, engine: str = NAME) -> Outcome:
 
 def explain(pipeline: Pipeline, engine: str = NAME) -> str:
     """The plan in words."""
-    return planned(pipeline, source_rows(pipeline)[0], engine)
+    spine = None if pipeline.spine is None else spine_rows(pipeline)[0]
+    return planned(pipeline, source_rows(pipeline)[0], engine, spine)
 
 
 def source_rows(pipeline: Pipeline) -> tuple[pa.Table, dict[str, str]]:
@@ -56,6 +58,26 @@ def source_rows(pipeline: Pipeline) -> tuple[pa.Table, dict[str, str]]:
     asked_for = {pipeline.time, *pipeline.keys}
     for a in pipeline.aggregations.values():
         asked_for |= {name for _, name in read_by(a, pipeline.aggregations)}
+    return as_spelled(rows, asked_for)
+
+
+def spine_rows(pipeline: Pipeline) -> tuple[pa.Table, dict[str, str]]:
+    """The rows of the spine, as `source_rows` gives those of the source."""
+    spine = pipeline.spine
+    assert spine is not None
+    rows = local_files.read(spine.source)
+    check_spine_columns(pipeline, rows.column_names)
+    if not len(rows):
+        raise sinks.no_rows(spine.source)
+    asked_for = {spine.time, *spine.keys}
+    for a in pipeline.aggregations.values():
+        read = read_by(a, pipeline.aggregations)
+        asked_for |= {name for key, name in read if key == "result"}
+    return as_spelled(rows, asked_for)
+
+
+def as_spelled(rows: pa.Table, asked_for: set[str]) -> tuple[pa.Table, dict[str, str]]:
+    """Rows with columns named as they are asked for; and by these names as they were."""
     spelled = {name.lower(): name for name in asked_for - set(rows.column_names)}
     names = {spelled[name.lower()]: name for name in rows.column_names if name.lower() in spelled}
     renamed = [spelled.get(name.lower(), name) for name in rows.column_names]

@@ -175,10 +175,10 @@ def _outcome(loaded: Pipeline, options: argparse.Namespace) -> Outcome:
 
 
 def _explain(options: argparse.Namespace) -> None:
-    from sash.cli import checks, engine, files
+    from sash.cli import checks, engine
 
     loaded = _loaded(options)
-    files.check_there(loaded.source)
+    checks.check_there(loaded)
     if options.stream:
         checks.check_watermark(loaded)
     chosen = engine.choose(loaded, options.stream)

@@ -96,18 +96,21 @@ def explain(
     pipeline: Pipeline, spark: SparkSession, as_stream: bool = False, engine: str = NAME
 ) -> str:
     """The plan in words; no row is read but for its schema."""
-    return planned(pipeline, sources.rows(pipeline, spark, as_stream), engine)
+    rows = sources.rows(pipeline, spark, as_stream)
+    return planned(pipeline, rows, engine, sources.spine(pipeline, spark))
 
 
 def batch(pipeline: Pipeline, spark: SparkSession, engine: str = NAME) -> Outcome:
     """Run a pipeline once over all that its source has."""
     checks.check(pipeline, as_stream=False)
     with stage("checking the source"):
-        rows = sources.rows(pipeline, spark)
-        found = answers(pipeline, rows)
-        plan = planned(pipeline, rows, engine)
+        rows, spine = sources.rows(pipeline, spark), sources.spine(pipeline, spark)
+        found = answers(pipeline, rows, spine)
+        plan = planned(pipeline, rows, engine, spine)
         if asked(rows.isEmpty):
-            raise sinks.no_rows(pipeline)
+            raise sinks.no_rows(pipeline.source)
+        if pipeline.spine is not None and asked(spine.isEmpty):
+            raise sinks.no_rows(pipeline.spine.source)
     begun = time.monotonic()
     with stage("running") as running, watched(running, lambda: tasks(spark, running)):
         count = asked(lambda: _written(found, pipeline.sink))

@@ -30,14 +30,15 @@ All that can be wrong with a file without its data is said when it is loaded.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from sash.cli.aggregations import aggregations, check_length, frames, monoid, read_by
 from sash.cli.checked import Table, read
 from sash.cli.errors import known, short
 from sash.plan.expressions import Expression
+from sash.windows import Closed
 from sash.windows.duration import Duration
 
 FILES = ("parquet", "csv", "json")
@@ -62,6 +63,16 @@ class Source:
     def __str__(self) -> str:
         place = self.path or self.options.get("topic") or f"{self.options.get('rows_per_second')}/s"
         return f"{self.format} {place}"
+
+
+@dataclass(frozen=True)
+class Spine:
+    """A table whose rows have the answers, as of their time; its keys in the events' order."""
+
+    source: Source
+    time: str
+    keys: tuple[str, ...]
+    closed: Closed
 
 
 @dataclass(frozen=True)
@@ -107,6 +118,7 @@ class Pipeline:
     engine: str  # auto: by what the file needs, and by the size of its source
     sql: str | None = None  # a query over the source, in the place of aggregations
     functions: dict[str, Any] = field(default_factory=dict)  # monoids by their names in it
+    spine: Spine | None = None  # the source's rows are events, and this one's have the answers
 
     @property
     def name(self) -> str:
@@ -138,13 +150,14 @@ def load(file: str | Path) -> Pipeline:
         engine=root.choice("engine", ENGINES, "auto"),
         root=root,
     )
+    pipeline = replace(pipeline, spine=_spine(pipeline, home))
     root.end()
     return pipeline
 
 
 def _check_alone(root: Table) -> None:
     """End where a file with a query says by other means what is asked."""
-    for key in ("keys", "every", "windows", "aggregations"):
+    for key in ("keys", "every", "windows", "aggregations", "spine"):
         if key in root.data:
             root.wrong(key, "the file has a query, `sql`, which says that itself: leave one out")
 
@@ -202,6 +215,33 @@ def _source(root: Table, home: Path) -> Source:
     )
     table.end()
     return source
+
+
+def _spine(pipeline: Pipeline, home: Path) -> Spine | None:
+    root = pipeline.root
+    if "spine" not in root.data:
+        return None
+    table = root.table("spine")
+    if pipeline.every is not None:
+        table.wrong(None, "with every, a row is a window: leave `every` or the spine out")
+    source = Source(
+        table=table,
+        format=table.choice("format", FILES),
+        path=home / table.text("path"),
+        schema=table.text("schema", None),
+        options=_settings(table, "options"),
+        columns={},
+        where=None,
+    )
+    keys = tuple(table.texts("keys", pipeline.keys))
+    if len(keys) != len(pipeline.keys):
+        table.wrong(
+            "keys", f"takes as many as the events have, {len(pipeline.keys)}, in their order"
+        )
+    closed: Any = table.choice("closed", get_args(Closed), "left")
+    spine = Spine(source, table.text("time", pipeline.time), keys, closed)
+    table.end()
+    return spine
 
 
 def _sink(root: Table, home: Path) -> Sink:
@@ -284,9 +324,34 @@ def check_columns(pipeline: Pipeline, names: list[str]) -> None:
         return
     for name in pipeline.keys:
         check(root, "keys", name)
+    rows_come_out = pipeline.every is None and pipeline.spine is None
     asked = root.table("aggregations")
     for out, a in pipeline.aggregations.items():
-        if out.lower() in folded and pipeline.every is None:
+        if out.lower() in folded and rows_come_out:
             asked.wrong(out, "the source has a column of that name already; choose another")
         for key, name in read_by(a, pipeline.aggregations):
-            check(asked.table(out), key, name)
+            if key != "result" or pipeline.spine is None:
+                check(asked.table(out), key, name)
+
+
+def check_spine_columns(pipeline: Pipeline, names: list[str]) -> None:
+    """End, with the line, where the file names a column that the spine does not have."""
+    spine = pipeline.spine
+    assert spine is not None
+    folded, table = {name.lower() for name in names}, spine.source.table
+
+    def check(table: Table, key: str, name: str) -> None:
+        if name.lower() not in folded:
+            where = key if key in table.data else None  # named as in the source
+            table.wrong(where, f"the spine has no column {name!r}; {known(names, name)}")
+
+    check(table, "time", spine.time)
+    for name in spine.keys:
+        check(table, "keys", name)
+    asked = pipeline.root.table("aggregations")
+    for out, a in pipeline.aggregations.items():
+        if out.lower() in folded:
+            asked.wrong(out, "the spine has a column of that name already; choose another")
+        for key, name in read_by(a, pipeline.aggregations):
+            if key == "result":
+                check(asked.table(out), key, name)

@@ -56,8 +56,10 @@ def write(pipeline: Pipeline, outcome: Outcome, place: Path) -> Path:
 
 def rolling(pipeline: Pipeline, answers: pa.Table) -> list[Section]:
     """A section per answer: a chart for each of the keys with the most rows, on one scale."""
-    time = pipeline.time if pipeline.every is None else "window_end"
-    keys = [(label, rows.sort_by(time)) for label, rows in largest(answers, pipeline.keys)]
+    time, names = pipeline.time if pipeline.every is None else "window_end", pipeline.keys
+    if pipeline.spine is not None:
+        time, names = pipeline.spine.time, pipeline.spine.keys
+    keys = [(label, rows.sort_by(time)) for label, rows in largest(answers, names)]
     clocks = [_clock(rows[time]) for _, rows in keys]
     ends = min(min(xs) for xs, _ in clocks), max(max(xs) for xs, _ in clocks)
     drawn = [out for out in pipeline.aggregations if _is_drawn(answers[out].type)]

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from sash.cli.errors import EndError
-from sash.cli.pipeline import Pipeline, Sink
+from sash.cli.pipeline import Sink, Source
 from sash.cli.replace import LOG, Place, check_replaceable, replacing
 
 
@@ -40,9 +40,9 @@ def write(sink: Sink, save: Callable[[Path], int]) -> int:
     return count
 
 
-def no_rows(pipeline: Pipeline) -> EndError:
+def no_rows(source: Source) -> EndError:
     """What ends a run over a source without rows."""
-    return EndError(f"{pipeline.source}: the source is empty: no rows, nothing is written")
+    return EndError(f"{source}: the source is empty: no rows, nothing is written")
 
 
 def sweep(sink: Sink) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sash.cli.errors import EndError, one_line
-from sash.cli.pipeline import FILES, Pipeline, Source, check_columns
+from sash.cli.pipeline import FILES, Pipeline, Source, check_columns, check_spine_columns
 from sash.cli.spark_types import DataFrame, SparkSession
 from sash.spark.names import quoted
 
@@ -21,7 +21,7 @@ def rows(pipeline: Pipeline, spark: SparkSession, stream: bool = False) -> DataF
     """The source's rows, with `columns` added and `where` applied; ends where it is wrong."""
     source = pipeline.source
     if source.format in FILES:
-        found = _files(pipeline, spark, stream)
+        found = _files(source, spark, pipeline.stream.files if stream else None, stream)
     elif source.format == "rate":
         found = _rate(source, spark, stream)
     else:
@@ -31,8 +31,19 @@ def rows(pipeline: Pipeline, spark: SparkSession, stream: bool = False) -> DataF
     return found
 
 
-def _files(pipeline: Pipeline, spark: SparkSession, stream: bool) -> DataFrame:
-    source = pipeline.source
+def spine(pipeline: Pipeline, spark: SparkSession) -> Any:
+    """The rows of the spine; None where there is none."""
+    if pipeline.spine is None:
+        return None
+    found = _files(pipeline.spine.source, spark)
+    check_spine_columns(pipeline, found.columns)
+    return found
+
+
+def _files(
+    source: Source, spark: SparkSession, most: int | None = None, stream: bool = False
+) -> DataFrame:
+    """A source of files; `most`: how many of them a batch of a stream has."""
     assert source.path is not None
     options = DEFAULTS[source.format] | source.options
     if source.format == "csv" and source.schema is None:
@@ -49,8 +60,8 @@ def _files(pipeline: Pipeline, spark: SparkSession, stream: bool) -> DataFrame:
         raise EndError(f"{source.path}: {one_line(problem)}") from problem
     if not stream:
         return batch
-    if pipeline.stream.files is not None:
-        options["maxFilesPerTrigger"] = pipeline.stream.files
+    if most is not None:
+        options["maxFilesPerTrigger"] = most
     incoming = spark.readStream.format(source.format).options(**options).schema(batch.schema)
     return incoming.load(str(source.path))
 

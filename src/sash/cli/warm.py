@@ -100,7 +100,9 @@ def calls() -> Iterator[tuple[Any, dict[str, Aggregation]]]:
         ("i", sash.range_between(-10, 0)),
         ("f", sash.range_between(-10.0, 0.0)),
     ):
-        yield _windows(pa.float64(), time), {"count": sf.count().over(by_number)}
+        windows = _windows(pa.float64(), time)
+        yield windows, {"count": sf.count().over(by_number)}
+        yield windows.at(windows.table(["k", time])), {"count": sf.count().over(by_number)}
     for kind, key, in_order, nulls in itertools.product(
         NUMBERS, (None, "k", "s", "d"), (True, False), (True, False)
     ):

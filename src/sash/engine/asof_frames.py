@@ -31,6 +31,7 @@ from sash.windows.frames import (
     Session,
     Sliding,
     Until,
+    length,
 )
 from sash.windows.frames import Rows as RowFrame
 
@@ -67,17 +68,22 @@ class AsOfFrame:
 class ByTime(AsOfFrame):
     """Times from t + start to t + end."""
 
-    def __init__(self, frame: Frame, rows: Rows) -> None:
+    def __init__(self, frame: Range, rows: Rows) -> None:
         super().__init__(frame, rows)
-        self._finders = [_finder(end, rows.dtype) for end in ends_of(frame, rows.plan.unit)]
+        self._lower, self._upper = (
+            _finder(end, rows.dtype) for end in ends_of(frame, rows.plan.unit)
+        )
+        spine = rows.query.spine
+        with_moment = frame.closed in ("right", "both")
+        at_moment = frame.following is not None and length(frame.following) == 0
+        self._ends_at_rank = spine is not None and at_moment and with_moment == spine.with_moment
 
     def ends(self, moments: Moments, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        lower, upper = self._finders
-        time = self.rows.time
-        return (
-            moments.first if lower is None else lower.find(time, moments),
-            moments.stop if upper is None else upper.find(time, moments),
-        )
+        lower, upper, time = self._lower, self._upper, self.rows.time
+        lo = moments.first if lower is None else lower.find(time, moments)
+        if self._ends_at_rank:  # found once for all such frames
+            return lo, ranks
+        return lo, moments.stop if upper is None else upper.find(time, moments)
 
 
 def _finder(end: End, dtype: np.dtype) -> RankFinder | None:
