@@ -4,6 +4,7 @@
     python -m benchmarks.tables --rows 1000000 --windows 10 1000 1000000
     python -m benchmarks.tables --rows 5000000 --keys 1000 --order random --windows 100
     python -m benchmarks.tables --experiment features --keys 1000    24 features in one call
+    python -m benchmarks.tables --others pandas    without DuckDB, which takes minutes
     python -m benchmarks.tables --experiment flat  the time per row, windows of 10 to 10^6
 
 Rates are million rows per second, the best of several runs taken in turns; `x polars` is how
@@ -56,8 +57,10 @@ def in_polars(name: str, size: int, key: str | None) -> Any:
     return expression.over(key) if key else expression
 
 
-def candidates(data: pa.Table, name: str, size: int, slow: bool) -> dict[str, Callable[[], Any]]:
-    """The same rolling aggregation in each library."""
+def candidates(
+    data: pa.Table, name: str, size: int, others: list[str]
+) -> dict[str, Callable[[], Any]]:
+    """The same rolling aggregation in Sash, in polars and in other libraries."""
     import polars
 
     key = "k" if "k" in data.column_names else None
@@ -70,10 +73,8 @@ def candidates(data: pa.Table, name: str, size: int, slow: bool) -> dict[str, Ca
         "sash": lambda: sash.windowed(data, key or (), time="t").agg(y=asked),
         "polars": lambda: frame.select(expression),
     }
-    if slow:
-        found["duckdb"] = in_duckdb(data, name, size, key)
-        found["pandas"] = in_pandas(data, name, size, key)
-    return found
+    made = {"duckdb": in_duckdb, "pandas": in_pandas}
+    return found | {other: made[other](data, name, size, key) for other in others}
 
 
 def in_duckdb(data: pa.Table, name: str, size: int, key: str | None) -> Callable[[], Any]:
@@ -110,7 +111,7 @@ def compare(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     for window in options.windows:
         for name in options.aggregations:
             size = window * max(1, options.keys)
-            runs = candidates(data, name, size, not options.quick)
+            runs = candidates(data, name, size, [] if options.quick else options.others)
             runs["sash"]()
             best = best_of(runs, options.repeat)
             row: dict[str, Any] = {"aggregation": name, "window": window}
@@ -205,6 +206,8 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--times", choices=["random", "regular"], default="random")
     parser.add_argument("--keys", type=int, default=0, help="how many; 0: rows have none")
     parser.add_argument("--order", choices=["time", "random"], default="time")
+    others = ["duckdb", "pandas"]
+    parser.add_argument("--others", nargs="+", default=others, choices=others)
     parser.add_argument("--quick", action="store_true", help="leave out DuckDB and pandas")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--out", default="benchmarks/results")
