@@ -14,7 +14,11 @@ ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
 SLOW = {"from-spark"}  # starts Spark
 PAGES = [
-    pytest.param(page, id=page.stem, marks=[pytest.mark.slow] if page.stem in SLOW else [])
+    pytest.param(
+        page,
+        id=str(page.relative_to(DOCS).with_suffix("")),
+        marks=[pytest.mark.slow] if page.stem in SLOW else [],
+    )
     for page in sorted(DOCS.rglob("*.rst"))
     if ">>>" in page.read_text() and "_build" not in page.parts
 ]
