@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Iterator
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -227,6 +228,37 @@ def test_at_the_events_own_times_they_are_the_windows_of_rows(frame: str) -> Non
     straight = sash.windowed(events, "k", time="ts").agg(**functions)
     found = sash.windowed(events, "k", time="ts").at(events, closed="both").agg(**functions)
     assert found.equals(straight)
+
+
+RANGE_JOIN = """
+    SELECT s.i, count(e.ts) AS n, sum(e.n) AS total, max(e.x) AS hi, list(e.id ORDER BY e.ts, e.id)
+        FILTER (WHERE e.ts IS NOT NULL) AS ids
+    FROM spine s LEFT JOIN events e ON e.k IS NOT DISTINCT FROM s.user
+        AND e.ts {ge} s.asked - INTERVAL 4 HOUR AND e.ts {lt} s.asked
+    GROUP BY s.i ORDER BY s.i
+"""
+
+
+@pytest.mark.parametrize(
+    ("closed", "ge", "lt"),
+    [("left", ">=", "<"), ("right", ">", "<="), ("both", ">=", "<="), ("neither", ">", "<")],
+)
+def test_as_a_range_join_of_duckdb(closed: Any, ge: str, lt: str) -> None:
+    for seed in range(5):
+        events, spine = sample(150, seed), sample(120, 50 + seed, moments=True)
+        events = events.append_column("id", pa.array(np.arange(150)))
+        windows = sash.windowed(events, "k", time=["ts", "id"])
+        ours = windows.at(spine, "user", time="asked", closed=closed).agg(
+            n=sf.count().over("4 hours"), total=sf.sum("n").over("4 hours"),
+            hi=sf.max("x").over("4 hours"), ids=sf.collect_list("id").over("4 hours"),
+        )  # fmt: skip
+        with duckdb.connect() as connection:
+            connection.register("events", events)
+            connection.register("spine", spine)
+            theirs = connection.sql(RANGE_JOIN.format(ge=ge, lt=lt)).to_arrow_table().to_pylist()
+        for mine, row in zip(ours.to_pylist(), theirs, strict=True):
+            assert [mine[c] for c in ("i", "n", "total", "hi")] == list(row.values())[:4]
+            assert mine["ids"] == (row["ids"] or [])
 
 
 def test_tables_of_every_kind_in_any_mixture() -> None:
