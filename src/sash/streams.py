@@ -148,8 +148,13 @@ class Live:
         return None if self._live is None else self._live.offset
 
     def close(self) -> None:
-        """Commit, and let go of the store."""
-        self.commit(self.offset)
+        """Commit, and let go of the store.
+
+        Where commits were told an offset, what came after the last of them is not committed:
+        those rows are to be fed again, from that offset on.
+        """
+        if self._live is not None:
+            self._live.close()
         if self._owns and self._opened is not None:
             self._opened.close()
 

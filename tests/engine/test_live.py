@@ -298,3 +298,24 @@ def test_explain_says_what_is_kept_and_how_much() -> None:
     few, many = (live.explain(rows_per_second=rate, keys=100) for rate in (10, 100_000))
     assert "about 1, for 10 rows per second" in few
     assert "360,000,000 rows of 40 bytes" in many
+
+
+@pytest.mark.parametrize("offset", [1, None])
+def test_closing_commits_no_rows_that_come_again(offset: int | None) -> None:
+    """Commits that are told offsets: what was fed after the last of them is fed again."""
+    batch = [pa.table({"k": [1], "t": [t], "x": [1.0]}) for t in (10, 11, 12)]
+
+    def live() -> Any:
+        return sash.stream("k", time="t", store=store).agg(s=sf.sum("x").over(TEN))
+
+    store = Memory()
+    first = live()
+    first.feed(batch[0])
+    first.commit(offset=offset)
+    first.feed(batch[1])
+    first.close()
+    again = live()
+    assert again.offset == offset
+    for missed in batch[1 if offset else 2 :]:
+        found = again.feed(missed)
+    assert found["s"].to_pylist() == [3.0]

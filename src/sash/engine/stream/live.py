@@ -132,6 +132,13 @@ class LiveStream:
         self._bytes.commit(records, self._known)
         self._known, self._offset = manifest, offset
 
+    def close(self) -> None:
+        """Commit what is new, unless commits are told offsets and this one is not: its rows would
+        be in the state, and would come again from the offset before.
+        """
+        if self._offset is None or self._shard.manifest.dump() == self._known:
+            self.commit(self._offset)
+
     def measured(self, stats: Stats) -> Stats:
         """Figures of a batch, with how much is kept now."""
         return self._shard.measured(stats)
