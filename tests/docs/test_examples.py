@@ -74,6 +74,14 @@ def test_it_builds_offline(tmp_path: Path) -> None:
     assert "insert 3, evict 2, query 1" in picture
     assert picture.count("<svg viewBox") == 4
     with browser.started() as chromium:
+        for width, scheme in ((1200, "light"), (370, "dark")):
+            home, wrong = browser.opened(
+                chromium, tmp_path / "index.html", width, color_scheme=scheme
+            )
+            assert home.locator("svg.sash-window").is_visible()
+            assert not browser.scrolls_sideways(home)
+            assert wrong == [], width
+            home.close()
         for place in ("pictures.html", "algorithms/FiBA.html", "algorithms/DABALite.html"):
             for width, scheme in ((1200, "light"), (370, "dark")):
                 page, wrong = browser.opened(chromium, tmp_path / place, width, color_scheme=scheme)
