@@ -72,7 +72,7 @@ def test_bad_definitions_are_refused() -> None:
     ask = sash.windowed(table, "k", time="s").every(5)
     with pytest.raises(ValueError, match="takes a duration"):
         ask.agg(a=sf.count().over(sash.rows(3)))
-    with pytest.raises(ValueError, match="a: slide=5 is larger than size=3"):
+    with pytest.raises(ValueError, match="a: the slide, 5, is longer than the size, 3"):
         ask.agg(a=sf.count().over(sash.range_between(-3, 0)))
     with pytest.raises(ValueError, match="a window has no row of its own"):
         ask.agg(a=sf.count().over(sash.range_between(-10, 0), exclude="group"))

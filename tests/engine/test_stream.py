@@ -250,7 +250,7 @@ def test_a_longer_window_is_refused_and_a_shorter_one_goes_on() -> None:
         ({"every": 5}, "every"),
         ({"extra": sf.sum("x").over(sash.session(5))}, "what each key keeps"),
         ({"extra": sf.max("s").over(sash.range_between(-5, 0))}, "columns"),
-        ({"extra": sf.max("x").over(sash.range_between(-5, 2))}, "ahead"),
+        ({"extra": sf.max("x").over(sash.range_between(-5, 2))}, "reach after a row: 0 then"),
     ],
 )
 def test_other_changes_are_refused(change: dict[str, Any], says: str) -> None:
