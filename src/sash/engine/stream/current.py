@@ -1,6 +1,7 @@
 """What keys' values are at a moment: the answers over windows that end there, row or no row.
 
 by time     the window that ends at the moment, from O(log n) nodes of the forest
+            distinct counts, percentiles: as of the moment, from the rows of the window
 so far      sessions, lifetime, until: what a row at the moment would find before it
 by rows     the last rows before the moment; delta and policies: the window of the last row
 """
@@ -8,12 +9,13 @@ by rows     the last rows before the moment; delta and policies: the window of t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from sash.engine.asof_table import aggregate
 from sash.engine.columns import answers_as, numbers, one_array
 from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.forest import Forest, KeyMap, prove_equal, starts
@@ -21,6 +23,8 @@ from sash.engine.stream.key_windows import SoFarWindows, TailWindows
 from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.tails import Tails
 from sash.engine.stream.time_windows import TimeWindows
+from sash.plan.plan import Plan
+from sash.plan.spine import Spine
 
 
 @dataclass
@@ -50,6 +54,7 @@ class Values:
     by_time: list[TimeWindows]
     so_far: Mapping[str, SoFarWindows]
     last_rows: Mapping[str, TailWindows]
+    rows: Plan | None
     tails: Callable[[str], Tails]
 
     def answers(self, asked: Asked) -> dict[str, pa.Array]:
@@ -64,7 +69,24 @@ class Values:
             found |= self._named(so_far, answers)
         for name, tailed in self.last_rows.items():
             found |= tailed.current(self.tails(name), *given, self.definition.idle)
-        return found
+        return found if self.rows is None else found | self._from_rows(self.rows, asked)
+
+    def _from_rows(self, plan: Plan, asked: Asked) -> dict[str, pa.Array]:
+        """Answers that are no small partials, from all rows of the windows."""
+        time = self.definition.time
+        least, most = asked.moments.min().item() - self.definition.behind, asked.moments.max()
+        parts = [
+            rows.table.select(plan.columns)
+            for leaf in self.forest.between(least, most)
+            for rows in self.forest.gather(leaf, asked.keys, least, most)
+        ]
+        none = plan.schema.empty_table().select(plan.columns)
+        moments = answers_as(asked.moments, None, plan.schema.field(time).type)
+        spine = pa.table({KEY: asked.keys.ids[asked.of], time: moments})
+        at = Spine((KEY,), time, spine.schema, "both")
+        query = replace(plan.query, aggregations=at.over(plan.query.aggregations), spine=at)
+        found = aggregate(query, pa.concat_tables([none, *parts]), spine, 1, plan.options)
+        return {output.name: one_array(found.column(output.name)) for output in plan.outputs}
 
     def table(self, asked: Asked, by: Mapping[str, Any]) -> pa.Table:
         """A row per moment: keys, whose columns are given, the moment, and the outputs."""

@@ -30,6 +30,7 @@ from sash.plan.reach import Reach, reach_of, steps_of
 from sash.plan.types import tick_kind
 from sash.windows.duration import Duration
 from sash.windows.frames import (
+    Calendar,
     Lifetime,
     OwnBounds,
     Range,
@@ -132,16 +133,16 @@ class StreamDefinition:
                     f"{name}: {frame} looks ahead, and the value of a key is that of now: end the "
                     "window at the row, or use emit='final'"
                 )
+            if isinstance(frame, Calendar) or a.how == "rank":
+                raise ValueError(
+                    f"{name}: {a} over {frame} has no value at a moment without a row: use a "
+                    "window of a length, or emit='final'"
+                )
             if frame is not None and (frame.exclude is not None or not frame.peers):
                 raise ValueError(
                     f"{name}: there is no row at a moment that {frame} could leave out: use a "
                     "frame without exclude and peers, or emit='final'"
                 )
-        if names := self.outputs_of("rows"):
-            raise ValueError(
-                f"{names[0].partition(' #')[0]}: its answers are no small partials, so "
-                "emit='update' does not have them: use an approximation or emit='final'"
-            )
         self.check_results()
 
     def check_results(self) -> None:

@@ -110,10 +110,7 @@ class TailWindows:
             }
         place, last = np.full(len(keys.ids), -1), per_key(table)[1]
         place[np.searchsorted(keys.ids, numbers(one_array(table.column(KEY)))[last])] = last
-        place = place[of]
-        if idle is not None:
-            times = numbers(one_array(table.column(tails.time)))
-            place = np.where(times[place] < moments - idle, -1, place)
+        place = np.where(self._over(table, tails.time, place[of], moments, idle), -1, place[of])
         table = table.append_column(HELD, pa.array(np.ones(table.num_rows, np.bool_)))
         whole = pa.Table.from_batches(
             list(row_windows.run(self.plan, table.to_batches(), ordered=True))
@@ -124,13 +121,28 @@ class TailWindows:
             for name, value in nothing.items()
         }
 
+    def _over(
+        self, table: pa.Table, time: str, place: np.ndarray, moments: np.ndarray, idle: float | None
+    ) -> np.ndarray:
+        """Whether the windows of last rows are over at moments: a session's gap has passed, the
+        row has ended its window, or the key is forgotten."""
+        frame = self.plan.frames[0].frame
+        ages = moments - numbers(one_array(table.column(time)))[place]
+        over = np.zeros(len(place), np.bool_) if idle is None else ages > idle
+        if isinstance(frame, Session):
+            over |= ages > steps_of(frame.gap, self.plan.unit)
+        if isinstance(frame, Until):
+            columns = {name: one_array(table.column(name)) for name in frame.columns}
+            over |= ends_of(frame, columns)[place] != 0
+        return over
+
     @cached_property
     def _nothing(self) -> dict[str, Any]:
         """The answers over no rows."""
         found = {}
         for output in self.plan.outputs:
             state = self.plan.states[output.state]
-            counts = state.kind in ("count", "known", "groups")
+            counts = state.kind in ("count", "known", "groups", "distinct")
             found[output.name] = 0 if counts else state.nothing[output.member]
         return found
 

@@ -574,9 +574,8 @@ class Shard:
     def values(self) -> Values:
         """What keys' values are."""
         work = self.work
-        return Values(
-            self.definition, self.forest, work.by_time, work.so_far, work.tails, self._tails
-        )
+        kept = work.by_time, work.so_far, work.tails, work.rows
+        return Values(self.definition, self.forest, *kept, self._tails)
 
     @with_exact_decimals
     def current(self, row: pa.Table) -> dict[str, Any]:
