@@ -28,7 +28,10 @@ def windowed(pipeline: Pipeline, rows: Any, spine: Any = None) -> Any:
     """The call of the library that the file describes, over DataFrames or Arrow tables."""
     options: dict[str, Any] = {}
     if getattr(rows, "isStreaming", False):
+        from sash.cli.sources import history
+
         options = {"emit": pipeline.stream.emit, "late": pipeline.stream.late}
+        options |= history(pipeline, rows.sparkSession)
     rows = _with_watermark(pipeline, rows)
     found = sash.windowed(rows, by=pipeline.keys, time=pipeline.time, **options)
     if pipeline.spine is not None:
@@ -80,6 +83,8 @@ def _blame(pipeline: Pipeline, message: str) -> NoReturn:
     if pipeline.sql is not None:
         pipeline.root.wrong("sql", message)
     name, _, rest = message.partition(": ")
+    if name == "cut" or "the history" in message:
+        pipeline.root.table("history").wrong("cut" if name == "cut" else None, message)
     if name in pipeline.aggregations:
         pipeline.root.table("aggregations").wrong(name, rest)
     spine = pipeline.spine

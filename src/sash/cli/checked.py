@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -13,7 +14,7 @@ from sash.cli import lines
 from sash.cli.errors import WRONG_INPUT, EndError, known, short
 
 NAMES = {str: "a string", bool: "true or false", int: "a whole number", list: "a list",
-         dict: "a table", float: "a number"}  # fmt: skip
+         dict: "a table", float: "a number", datetime: "a time", date: "a date"}  # fmt: skip
 MISSING: Any = object()
 
 

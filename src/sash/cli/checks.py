@@ -19,6 +19,8 @@ def check(pipeline: Pipeline, as_stream: bool) -> None:
     check_places(pipeline)
     if as_stream:
         check_watermark(pipeline)
+    elif pipeline.history is not None:
+        pipeline.root.wrong("history", "is for a stream, which goes on from it: sash run --stream")
     repair(*places(pipeline, as_stream))
     checkpoint = place_of_checkpoint(pipeline)
     if not as_stream or checkpoint is None or not checkpoint.exists():
@@ -29,10 +31,12 @@ def check(pipeline: Pipeline, as_stream: bool) -> None:
 
 
 def check_there(pipeline: Pipeline) -> None:
-    """End if the source or the spine is of files, and there are none."""
+    """End if the source, the spine or the history is of files, and there are none."""
     files.check_there(pipeline.source)
     if pipeline.spine is not None:
         files.check_there(pipeline.spine.source)
+    if pipeline.history is not None:
+        files.check_there(pipeline.history.source)
 
 
 def check_watermark(pipeline: Pipeline) -> None:
@@ -73,6 +77,8 @@ def check_places(pipeline: Pipeline) -> None:
     }
     if pipeline.spine is not None:
         kept["the spine"] = list(files.places(pipeline.spine.source))
+    if pipeline.history is not None:
+        kept["the history"] = list(files.places(pipeline.history.source))
     sink, checkpoint = pipeline.sink, place_of_checkpoint(pipeline)
     if sink.path is not None:
         others = kept if checkpoint is None else kept | {"the checkpoint": [checkpoint]}

@@ -31,6 +31,7 @@ All that can be wrong with a file without its data is said when it is loaded.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, get_args
 
@@ -101,6 +102,14 @@ class Stream:
 
 
 @dataclass(frozen=True)
+class History:
+    """Rows before a stream, from which its state is built; `cut`: up to which time."""
+
+    source: Source
+    cut: datetime | date | str | None  # without a zone: as Spark's session has it
+
+
+@dataclass(frozen=True)
 class Pipeline:
     """A pipeline file that has been checked."""
 
@@ -118,6 +127,7 @@ class Pipeline:
     engine: str  # auto: by what the file needs, and by the size of its source
     sql: str | None = None  # a query over the source, in the place of aggregations
     functions: dict[str, Any] = field(default_factory=dict)  # monoids by their names in it
+    history: History | None = None
     spine: Spine | None = None  # the source's rows are events, and this one's have the answers
 
     @property
@@ -150,14 +160,14 @@ def load(file: str | Path) -> Pipeline:
         engine=root.choice("engine", ENGINES, "auto"),
         root=root,
     )
-    pipeline = replace(pipeline, spine=_spine(pipeline, home))
+    pipeline = replace(pipeline, spine=_spine(pipeline, home), history=_history(pipeline, home))
     root.end()
     return pipeline
 
 
 def _check_alone(root: Table) -> None:
     """End where a file with a query says by other means what is asked."""
-    for key in ("keys", "every", "windows", "aggregations", "spine"):
+    for key in ("keys", "every", "windows", "aggregations", "spine", "history"):
         if key in root.data:
             root.wrong(key, "the file has a query, `sql`, which says that itself: leave one out")
 
@@ -224,15 +234,7 @@ def _spine(pipeline: Pipeline, home: Path) -> Spine | None:
     table = root.table("spine")
     if pipeline.every is not None:
         table.wrong(None, "with every, a row is a window: leave `every` or the spine out")
-    source = Source(
-        table=table,
-        format=table.choice("format", FILES),
-        path=home / table.text("path"),
-        schema=table.text("schema", None),
-        options=_settings(table, "options"),
-        columns={},
-        where=None,
-    )
+    source = _beside(table, home)
     keys = tuple(table.texts("keys", pipeline.keys))
     if len(keys) != len(pipeline.keys):
         table.wrong(
@@ -242,6 +244,31 @@ def _spine(pipeline: Pipeline, home: Path) -> Spine | None:
     spine = Spine(source, table.text("time", pipeline.time), keys, closed)
     table.end()
     return spine
+
+
+def _beside(table: Table, home: Path) -> Source:
+    """Files that are read besides the source."""
+    return Source(
+        table=table,
+        format=table.choice("format", FILES),
+        path=home / table.text("path"),
+        schema=table.text("schema", None),
+        options=_settings(table, "options"),
+        columns={},
+        where=None,
+    )
+
+
+def _history(pipeline: Pipeline, home: Path) -> History | None:
+    if "history" not in pipeline.root.data:
+        return None
+    table = pipeline.root.table("history")
+    source = _beside(table, home)
+    if source.schema is None and source.format != "parquet":
+        source = replace(source, schema=pipeline.source.schema)
+    history = History(source, table.get("cut", (datetime, date, str), None))
+    table.end()
+    return history
 
 
 def _sink(root: Table, home: Path) -> Sink:

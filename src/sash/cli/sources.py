@@ -40,6 +40,14 @@ def spine(pipeline: Pipeline, spark: SparkSession) -> Any:
     return found
 
 
+def history(pipeline: Pipeline, spark: SparkSession) -> dict[str, Any]:
+    """The options of a stream that begins with rows from elsewhere, treated as the source's."""
+    if pipeline.history is None:
+        return {}
+    found = _derived(pipeline, _files(pipeline.history.source, spark))
+    return {"history": found, "cut": pipeline.history.cut}
+
+
 def _files(
     source: Source, spark: SparkSession, most: int | None = None, stream: bool = False
 ) -> DataFrame:

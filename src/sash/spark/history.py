@@ -9,6 +9,7 @@ rows that they still reach, of the others what each key keeps.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import numpy as np
@@ -53,8 +54,10 @@ def _as(field: StructField) -> Column:
 def cut_of(history: DataFrame, time: str, cut: Any) -> float | None:
     """The time up to which rows are the history's, in ticks; None where it has no rows.
 
-    The youngest time of the history is found by a job.
+    The youngest time of the history is found by a job. A cut without a zone is in the session's.
     """
+    if isinstance(cut, datetime) and cut.tzinfo is None:
+        cut = cut.isoformat(sep=" ")
     if cut is None:
         asked = history.select(F.max(F.col(quoted(time))).alias("cut"))
     else:
