@@ -21,6 +21,7 @@ import sash
 from sash import functions as sf
 from sash import serve, stores
 from sash.serve import Reader, ServingError, Sink
+from sash.serve import sink as sink_module
 from sash.stores.errors import StoreConflict
 from tests.engine.streams import rows
 from tests.serve import driver
@@ -72,7 +73,7 @@ def test_a_batch_that_comes_again_is_left_out(url: Any) -> None:
 
 def test_half_a_batch_is_not_seen(url: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sink fails after some of the keys; readers see the batch before, then the whole one."""
-    monkeypatch.setattr(serve, "AT_A_TIME", 2)
+    monkeypatch.setattr(sink_module, "AT_A_TIME", 2)
     counting = live().agg(n=sf.count().over(TEN))
     sink, reader = Sink(url), Reader(url)
     keys = list("abcde")
@@ -101,7 +102,7 @@ def test_half_a_batch_is_not_seen(url: Any, monkeypatch: pytest.MonkeyPatch) -> 
 def test_readers_see_whole_batches_while_a_sink_writes(
     url: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(serve, "AT_A_TIME", 3)
+    monkeypatch.setattr(sink_module, "AT_A_TIME", 3)
     counting = live().agg(n=sf.count().over(sash.lifetime()))
     keys = [f"k{i}" for i in range(20)]
     sink, reader = Sink(url), Reader(url)
