@@ -42,7 +42,7 @@ def asked(frame: Any, policy: bool = False) -> dict[str, Any]:
 def window(frame: str, rows: list[dict[str, Any]], moment: int) -> list[dict[str, Any]]:
     """The rows of a key, in order of time, that are in its window at a moment."""
     ends = {"time": (-10, 0), "long": (-60, 0), "before": (-20, -3), "right": (-9, 0),
-            "from the first": (-END, 0), "from the first, before": (-END, -4)}  # fmt: skip
+            "from the first": (-2 * END, 0), "from the first, before": (-2 * END, -4)}  # fmt: skip
     if frame in ends:
         lo, hi = (moment + end for end in ends[frame])
         return [row for row in rows if lo <= row["t"] <= hi]

@@ -25,3 +25,5 @@ from sash.serve.records import ServingError
 from sash.serve.sink import Sink, fingerprint
 
 __all__ = ["Reader", "ServingError", "Sink", "fingerprint"]
+
+ServingError.__module__ = __name__  # as users import it, and as errors show it
