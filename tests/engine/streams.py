@@ -148,9 +148,8 @@ def cuts(rng: np.random.Generator, n: int, most: int = 40) -> list[int]:
 
 
 def without(table: pa.Table, rows: set[int]) -> pa.Table:
-    return table.filter(
-        pa.array([i not in rows for i in table.column("i").to_pylist()], pa.bool_())
-    )
+    kept = [i not in rows for i in table.column("i").to_pylist()]
+    return table.filter(pa.array(kept, pa.bool_()))
 
 
 def same(found: pa.Table, expected: pa.Table, by: list[tuple[str, str]]) -> None:

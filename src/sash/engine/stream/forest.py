@@ -15,74 +15,40 @@ Legend  leaf: a bulk's rows, sorted by key and time. node: a partial per key ove
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import replace
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from sash.engine.columns import numbers, one_array
+from sash.engine.stream.buffer import Buffer
+from sash.engine.stream.carried import Carried
 from sash.engine.stream.manifest import Node, Trunk
+from sash.engine.stream.maps import (
+    KeyMap,
+    Located,
+    Part,
+    Rows,
+    Selected,
+    Wanted,
+    located,
+    part_of,
+    prefix,
+    prove_equal,
+    selected,
+    starts,
+    taken,
+    unique,
+    whole_of,
+)
 from sash.engine.stream.pages import CHECK, KEY, Page, Pages
 from sash.engine.stream.partials import Items, PartialState
 
 SMALL = 8192
 """Two leaves that have no more rows than this together become one."""
-
-LATE_PAGES = 8
-"""So many pages of late rows, and a leaf is written again as one."""
-
-
-class Collision(Exception):
-    """Two keys have one number: `id`, and the second hashes of both."""
-
-    def __init__(self, key: int, known: int, new: int) -> None:
-        super().__init__(f"two keys share the number {key}")
-        self.id, self.known, self.new = key, known, new
-
-
-@dataclass
-class KeyMap:
-    """Partials by key: the keys' numbers, sorted, their proofs, their columns, an item each."""
-
-    ids: np.ndarray
-    checks: np.ndarray
-    keys: pa.Table | None
-    items: list[Items]
-
-    @property
-    def width(self) -> int:
-        """Bytes of a key's numbers, about."""
-        return 16 + sum(8 + sum(x.itemsize for x in items.leaves) for items in self.items)
-
-    def take(self, places: np.ndarray) -> KeyMap:
-        keys = None if self.keys is None else self.keys.take(pa.array(places))
-        items = [each.take(places) for each in self.items]
-        return KeyMap(self.ids[places], self.checks[places], keys, items)
-
-    @staticmethod
-    def concat(parts: Sequence[KeyMap]) -> KeyMap:
-        keys = None
-        if parts[0].keys is not None:
-            keys = pa.concat_tables([part.keys for part in parts]).combine_chunks()
-        return KeyMap(
-            np.concatenate([part.ids for part in parts]),
-            np.concatenate([part.checks for part in parts]),
-            keys,
-            [Items.concat(each) for each in zip(*(part.items for part in parts), strict=True)],
-        )
-
-
-@dataclass
-class Rows:
-    """Rows, or slices, of leaves in order of key and time: their numbers, times and table."""
-
-    ids: np.ndarray
-    checks: np.ndarray
-    times: np.ndarray
-    table: pa.Table
-    mixed: bool = False  # whether others of the same times are beside them
 
 
 class Forest:
@@ -106,6 +72,9 @@ class Forest:
         self._time, self._by, self._sliced = time, list(by), sliced
         found = [node for node in trunk.nodes.values() if node.rows is not None]
         self.leaves = sorted(found, key=_first)  # in order of time; their times are disjoint
+        read = {name for state in states for name in state.reads}
+        self._read = [time, *sorted(read - {time})]
+        self._carried: dict[Hashable, Carried] = {}
 
     def place(self, state: PartialState) -> int:
         """Which of the forest's states has the partials of this one."""
@@ -130,29 +99,38 @@ class Forest:
         return bisect_right(self.leaves, time, key=_oldest)
 
     def rows_of(self, table: pa.Table) -> Rows:
-        """A leaf's table with its columns as numbers."""
-        ids, checks = (numbers(one_array(table.column(name))) for name in (KEY, CHECK))
-        return Rows(ids, checks, numbers(one_array(table.column(self._time))), table)
+        """The rows that a leaf's table has."""
+        return Rows(table, self._time)
 
-    def gather(
-        self, leaf: Node, wanted: KeyMap | None, oldest: float, youngest: float
-    ) -> Iterator[Rows]:
-        """The rows of a leaf of some keys, or of all, between two times; a page at a time."""
+    def wanted(
+        self, leaf: Node, keys: KeyMap | None, between: tuple[np.ndarray, np.ndarray] | None = None
+    ) -> Wanted:
+        """The rows of a leaf, of some keys, each between two times, or all rows."""
         assert leaf.rows is not None
-        for page in (leaf.rows, *leaf.late):
-            rows = self.pages.read(page, self.rows_of)
-            places = np.arange(len(rows.ids))
-            if wanted is not None:
-                places, of = places_of(rows.ids, wanted.ids)
-                prove(rows.checks[places], wanted.checks[of], rows.ids[places])
-            if leaf.oldest < oldest or leaf.youngest > youngest:
-                times = rows.times[places]
-                places = places[(times >= oldest) & (times <= youngest)]
-            if len(places):
-                self.pages.cost.rows_read += len(places)
-                width = rows.table.nbytes // max(1, rows.table.num_rows)
-                self.pages.cost.bytes_read += len(places) * width
-                yield replace(taken(rows, places), mixed=bool(leaf.late))
+        pages = [self.pages.read(page, self.rows_of) for page in (leaf.rows, *leaf.late)]
+        buffer = self.late_rows
+        late = None if buffer is None else buffer.at(leaf)
+        return Wanted(pages if late is None else [*pages, late], keys, between)
+
+    def rows_between(
+        self, oldest: float, youngest: float, keys: KeyMap | None = None
+    ) -> Rows | None:
+        """The rows between two times, both included, of some keys or of all, leaf by leaf."""
+        leaves = self.between(oldest, youngest)
+        if not leaves:
+            return None
+        rows = self.rows([self.wanted(leaf, keys) for leaf in leaves]).rows
+        if leaves[0].oldest < oldest or leaves[-1].youngest > youngest:
+            inside = (rows.times >= oldest) & (rows.times <= youngest)
+            rows = taken(rows, np.flatnonzero(inside))
+        return rows if len(rows) else None
+
+    def rows(self, asked: Sequence[Wanted], columns: Sequence[str] | None = None) -> Selected:
+        """Rows of leaves; `columns`: those that states read, and these, instead of all."""
+        found = selected(asked, None if columns is None else [*self._read, *columns])
+        self.pages.cost.rows_read += len(found.rows)
+        self.pages.cost.bytes_read += len(found.rows) * asked[0].pages[0].width
+        return found
 
     def items(self, state: int, rows: Rows) -> Items:
         """The items of a state for rows of a leaf."""
@@ -170,10 +148,10 @@ class Forest:
         made = self._map(rows)
         node = Node(
             0, self.trunk.next, rows.times.min().item(), rows.times.max().item(), (),
-            self._put(made), page, beside,
+            self.pages.add(self.encoded(made)), page, beside,
         )  # fmt: skip
         self.trunk.next += 1
-        self._set(node)
+        self.set(node)
         while node.index & 1 and (node.level, node.index - 1) in self.trunk.nodes:
             node = self._joined(self.trunk.nodes[node.level, node.index - 1], node)
 
@@ -190,11 +168,13 @@ class Forest:
     def _joined(self, older: Node, younger: Node) -> Node:
         """The node above two; a leaf where both are small ones."""
         left, right = older.rows, younger.rows
-        made = self.merged([self._whole(older), self._whole(younger)])
+        made = self.merged([self.whole(older), self.whole(younger)])
         ends = older.oldest, max(older.youngest, younger.youngest)
-        node = Node(older.level + 1, older.index >> 1, *ends, map=self._put(made))
+        node = Node(
+            older.level + 1, older.index >> 1, *ends, map=self.pages.add(self.encoded(made))
+        )
         small = left is not None and right is not None and left.rows + right.rows <= SMALL
-        if small and not (older.late or younger.late):
+        if small and not (self._has_late(older) or self._has_late(younger)):
             assert left is not None
             assert right is not None
             tables = [self.pages.table(left), self.pages.table(right)]
@@ -208,8 +188,20 @@ class Forest:
                 node = replace(node, rows=self.pages.add(table.take(order)), rest=beside)
                 self._unset(older)
                 self._unset(younger)
-        self._set(node)
+        self.set(node)
         return node
+
+    def _has_late(self, leaf: Node) -> bool:
+        return bool(leaf.late) or (
+            self.late_rows is not None and self.late_rows.place(leaf) is not None
+        )
+
+    def read_and_merged(self, maps: Sequence[KeyMap]) -> KeyMap:
+        """All of some maps combined."""
+        for each in maps:
+            self.pages.cost.partials_read += len(each.ids)
+            self.pages.cost.bytes_read += len(each.ids) * each.width
+        return self.merged(maps)
 
     def merged(self, maps: Sequence[KeyMap]) -> KeyMap:
         """Maps combined key by key, from older to younger."""
@@ -242,150 +234,35 @@ class Forest:
             yield best
             first = best.stop
 
-    def middle(self, first: int, stop: int, wanted: KeyMap | None = None) -> list[KeyMap]:
-        """The partials of bulks, of some keys or of all, a map per node, the oldest first."""
-        found = []
-        for node in self.nodes(first, stop):
-            for part in [self._whole(node)] if wanted is None else self._of_keys(node, wanted):
-                self.pages.cost.partials_read += len(part.ids)
-                self.pages.cost.bytes_read += len(part.ids) * part.width
-                found.append(part)
-        return found
+    def cover(
+        self, first: int, stop: int, keys: int | None = None, of: Hashable = None
+    ) -> list[list[Part]]:
+        """The maps that have the partials of bulks, the oldest first; of each map those that
+        override it are beside it. `keys`: how many are asked for, None: all. `of`: whose middle
+        it is, which may then be carried from batch to batch."""
+        nodes = list(self.nodes(first, stop))
+        if of is None:
+            return [self.layers(node) for node in nodes]
+        if of not in self._carried:  # what is asked for once is not carried
+            self._carried[of] = Carried()
+            return [self.layers(node) for node in nodes]
+        return self._carried[of].cover(self, nodes, keys)
+
+    def partials(self, asked: Sequence[tuple[Sequence[Part], KeyMap]]) -> tuple[Located, KeyMap]:
+        """The partials of keys, each request's of the maps of a `cover` and of its keys."""
+        found = located(asked)
+        made = found.taken()
+        self.pages.cost.partials_read += len(made.ids)
+        self.pages.cost.bytes_read += len(made.ids) * made.width
+        return found, made
 
     def prove(self, rows: Rows) -> None:
         """Raise Collision if a key of rows, in order of key, has the number of another that is
         here: before they are added, as nothing may be answered for a while."""
         ids, checks = unique(rows.ids, rows.checks)
         if self.leaves and checks.any():  # one integer column is its own number
-            self.middle(self.leaves[0].first, self.trunk.next, KeyMap(ids, checks, None, []))
-
-    # Late rows.
-
-    def insert(self, groups: Sequence[tuple[Node, pa.Table]]) -> None:
-        """Add late rows, sorted by key and time, to the bulks that have their times.
-
-        Bulk by bulk rows are written and read, level by level partials are combined, for all
-        bulks at once.
-        """
-        changed: dict[tuple[int, int], KeyMap] = {}
-        pieces: list[tuple[KeyMap, Rows]] = []
-        for leaf, table in groups:
-            rows = self.rows_of(table)
-            oldest = min(leaf.oldest, rows.times.min().item())
-            node = replace(leaf, late=(*leaf.late, self.pages.add(table)), oldest=oldest)
-            self._set(node)
-            keys = KeyMap(*unique(rows.ids, rows.checks), None, [])
-            changed[leaf.level, leaf.index] = keys
-            pieces += [(keys, found) for found in self.gather(node, keys, -np.inf, np.inf)]
-        numbers_of = {id(keys): number for number, keys in enumerate(changed.values())}
-        codes = [
-            (numbers_of[id(keys)] << 40) + np.searchsorted(keys.ids, rows.ids)
-            for keys, rows in pieces
-        ]
-        rows = joined([rows for _, rows in pieces])
-        items = [self.items(i, rows) for i in range(len(self.states))]
-        self._changed(changed, np.concatenate(codes), items, rows.times)
-        for place, keys in changed.items():
-            self._patch(place, keys)
-            if len(self.trunk.nodes[place].late) > LATE_PAGES:
-                self._rewrite(place)
-        self._climb(changed)
-
-    def _climb(self, changed: dict[tuple[int, int], KeyMap]) -> None:
-        """Change the nodes above nodes that have changed, one level after the other."""
-        level = min(level for level, _ in changed)
-        while any(at >= level for at, _ in changed):
-            above: dict[tuple[int, int], list[KeyMap]] = {}
-            for at, index in [place for place in changed if place[0] == level]:
-                if (at + 1, index >> 1) in self.trunk.nodes:
-                    above.setdefault((at + 1, index >> 1), []).append(changed[at, index])
-            wanted = {place: _union(keys) for place, keys in above.items()}
-            if wanted:
-                self._combine_children(wanted)
-                for place, keys in wanted.items():
-                    self._patch(place, keys)
-                changed = {**changed, **wanted}
-            level += 1
-
-    def _combine_children(self, wanted: dict[tuple[int, int], KeyMap]) -> None:
-        """The partials of some keys of nodes, from the two nodes below each."""
-        codes, parts = [], []
-        for number, ((level, index), keys) in enumerate(wanted.items()):
-            for child in (2 * index, 2 * index + 1):
-                node = self.trunk.nodes[level - 1, child]
-                for part in self._of_keys(node, keys):
-                    codes.append((number << 40) + np.searchsorted(keys.ids, part.ids))
-                    parts.append(part)
-            oldest = min(self.trunk.nodes[level - 1, 2 * index + k].oldest for k in (0, 1))
-            self.trunk.nodes[level, index] = replace(self.trunk.nodes[level, index], oldest=oldest)
-        both = KeyMap.concat(parts)
-        self._changed(wanted, np.concatenate(codes), both.items)
-
-    def _changed(
-        self,
-        wanted: dict[tuple[int, int], KeyMap],
-        codes: np.ndarray,
-        items: list[Items],
-        times: np.ndarray | None = None,
-    ) -> None:
-        """Fold the items of nodes and keys, which have codes, and give each node its part."""
-        order = np.argsort(codes, kind="stable") if times is None else np.lexsort([times, codes])
-        begins = np.append(starts(codes[order]), len(order))
-        folded = [s.fold(each, begins, order) for s, each in zip(self.states, items, strict=True)]
-        self.pages.cost.combined += len(order) * len(self.states)
-        start = 0
-        for keys in wanted.values():
-            places = np.arange(start, start + len(keys.ids))
-            keys.items = [each.take(places) for each in folded]
-            start += len(keys.ids)
-
-    def _of_keys(self, node: Node, wanted: KeyMap) -> list[KeyMap]:
-        """The partials of some keys of a node: those that late rows changed, and the others."""
-        assert node.map is not None
-        found = []
-        ids = wanted.ids
-        for page in (node.patch, node.map):
-            if page is None:
-                continue
-            whole = self._read(page)
-            if page is node.map and _alike(whole, wanted, ids):
-                found.append(whole)
-                continue
-            places, of = places_of(whole.ids, ids)
-            if len(places):
-                proofs = wanted.checks[np.searchsorted(wanted.ids, ids[of])]
-                prove(whole.checks[places], proofs, whole.ids[places])
-                found.append(whole if len(places) == len(whole.ids) else whole.take(places))
-                if page is node.patch:
-                    ids = np.delete(ids, of)
-        return found
-
-    def _patch(self, place: tuple[int, int], changed: KeyMap) -> None:
-        """Let some keys of a node have other partials."""
-        node = self.trunk.nodes[place]
-        if node.patch is not None:
-            changed = overlaid(self._read(node.patch), changed)
-        assert node.map is not None
-        if 4 * len(changed.ids) > node.map.rows:
-            whole = overlaid(self._read(node.map), changed)
-            self.pages.drop(node.map, node.patch)
-            self._set(replace(node, map=self._put(whole), patch=None))
-            return
-        self.pages.drop(node.patch)
-        self._set(replace(node, patch=self._put(changed)))
-
-    def _rewrite(self, place: tuple[int, int]) -> None:
-        """Make one page of a leaf's rows and its late ones."""
-        leaf = self.trunk.nodes[place]
-        rows = self._sorted(list(self.gather(leaf, None, -np.inf, np.inf)))
-        self.pages.drop(leaf.rows, *leaf.late)
-        self._set(replace(leaf, rows=self.pages.add(rows.table), late=()))
-
-    def _sorted(self, parts: list[Rows]) -> Rows:
-        if len(parts) == 1:
-            return parts[0]
-        rows = joined(parts)
-        return taken(rows, np.lexsort([rows.times, rows.ids]))
+            keys = KeyMap(ids, checks, None, [])
+            located([(maps, keys) for maps in self.cover(self.leaves[0].first, self.trunk.next)])
 
     # What no window needs any more.
 
@@ -396,25 +273,38 @@ class Forest:
             while above is not None:
                 self._unset(above)
                 above = self.trunk.nodes.get((above.level + 1, above.index >> 1))
+        self._forget_buffers()
+
+    def _forget_buffers(self) -> None:
+        """Drop the buffers if all of their nodes are gone."""
+        if self.late_rows is not None and not self.late_rows.any_of(self.trunk.nodes):
+            self.pages.drop(self.trunk.late)
+            self.trunk.late = None
+        if self.changed is not None and not self.changed.any_of(self.trunk.nodes):
+            self.pages.drop(self.trunk.changed)
+            self.trunk.changed = None
 
     def drop_rest(self, upto: float) -> None:
         """Drop the columns that only come out again, of leaves whose rows have all come out."""
         for node in self.leaves:
             if node.rest is not None and node.youngest <= upto:
                 self.pages.drop(node.rest)
-                self._set(replace(node, rest=None))
+                self.set(replace(node, rest=None))
 
     def rebuild(self) -> None:
         """Make all maps again from the rows: they are an index, the rows are the truth."""
         leaves = list(self.leaves)
+        self.pages.drop(self.trunk.changed)
+        self.trunk.changed = None
         for node in list(self.trunk.nodes.values()):
             if node.rows is None:
                 self._unset(node)
             else:
                 self.pages.drop(node.map, node.patch)
         for leaf in leaves:
-            rows = self._sorted(list(self.gather(leaf, None, -np.inf, np.inf)))
-            self._set(replace(leaf, map=self._put(self._map(rows)), patch=None))
+            rows = self.rows([self.wanted(leaf, None)]).rows
+            rows = taken(rows, np.lexsort([rows.times, rows.ids]))
+            self.set(replace(leaf, map=self.pages.add(self.encoded(self._map(rows))), patch=None))
         for leaf in leaves:
             above = self.trunk.nodes.get((leaf.level, leaf.index))
             while above and above.index & 1:
@@ -423,20 +313,49 @@ class Forest:
 
     # Maps as pages.
 
-    def _whole(self, node: Node) -> KeyMap:
-        assert node.map is not None
-        found = self._read(node.map)
-        return found if node.patch is None else overlaid(found, self._read(node.patch))
+    def layers(self, node: Node) -> list[Part]:
+        """A node's map, and some keys that override it."""
+        found = [part_of(self.map_at(page)) for page in (node.map, node.patch) if page is not None]
+        changed = self.changed
+        place = None if changed is None else changed.place(node)
+        if changed is not None and place is not None:
+            found.append(Part(changed.all, *place))
+        return found
 
-    def _put(self, made: KeyMap) -> Page:
+    def waits(self, node: Node) -> bool:
+        """Whether a node has partials in the buffer."""
+        return self.changed is not None and self.changed.place(node) is not None
+
+    def whole(self, node: Node) -> KeyMap:
+        """A node's map as it is now."""
+        return whole_of(self.layers(node))
+
+    @property
+    def late_rows(self) -> Buffer[Rows] | None:
+        """Late rows that are not yet in the pages of leaves."""
+        return self._buffer(self.trunk.late, self.rows_of)
+
+    @property
+    def changed(self) -> Buffer[KeyMap] | None:
+        """Partials that late rows have changed, not yet in the pages of nodes."""
+        return self._buffer(self.trunk.changed, self._decoded)
+
+    def _buffer(self, page: Page | None, decoded: Callable[[pa.Table], Any]) -> Any:
+        if page is None:
+            return None
+        return self.pages.read(page, lambda table: Buffer.read(table, decoded))
+
+    def encoded(self, made: KeyMap) -> pa.Table:
+        """A map as a page's table."""
         columns = {KEY: pa.array(made.ids), CHECK: pa.array(made.checks)}
         if made.keys is not None:
             columns |= {name: one_array(made.keys.column(name)) for name in self._by}
         for i, (state, items) in enumerate(zip(self.states, made.items, strict=True)):
             columns |= state.columns_of(items, prefix(i))
-        return self.pages.add(pa.table(columns))
+        return pa.table(columns)
 
-    def _read(self, page: Page) -> KeyMap:
+    def map_at(self, page: Page) -> KeyMap:
+        """The map that a page is."""
         found: KeyMap = self.pages.read(page, self._decoded)
         return found
 
@@ -446,7 +365,8 @@ class Forest:
         items = [state.items_of(table, prefix(i)) for i, state in enumerate(self.states)]
         return KeyMap(ids, checks, keys, items)
 
-    def _set(self, node: Node) -> None:
+    def set(self, node: Node) -> None:
+        """Add a node, or let it be another."""
         self.trunk.nodes[node.level, node.index] = node
         if node.rows is not None:
             place = bisect_left(self.leaves, node.first, key=_first)
@@ -461,94 +381,3 @@ class Forest:
 
 
 _first, _oldest, _youngest = attrgetter("first"), attrgetter("oldest"), attrgetter("youngest")
-
-
-def _alike(whole: KeyMap, wanted: KeyMap, ids: np.ndarray) -> bool:
-    """Whether a map has just the keys that are wanted, as it often does where keys are few."""
-    return (
-        len(whole.ids) == len(ids) == len(wanted.ids)
-        and bool((whole.ids == ids).all())
-        and bool((whole.checks == wanted.checks).all())
-    )
-
-
-def _union(maps: Sequence[KeyMap]) -> KeyMap:
-    """The keys of some maps, each once."""
-    ids = np.concatenate([each.ids for each in maps])
-    checks = np.concatenate([each.checks for each in maps])
-    order = np.argsort(ids, kind="stable")
-    return KeyMap(*unique(ids[order], checks[order]), None, [])
-
-
-def prefix(state: int) -> str:
-    """How the columns of a state's items begin."""
-    return f"_{state}_"
-
-
-def starts(ids: np.ndarray) -> np.ndarray:
-    """Where each key begins, of sorted numbers."""
-    return (
-        np.flatnonzero(np.append(True, ids[1:] != ids[:-1])) if len(ids) else np.zeros(0, np.int64)
-    )
-
-
-def unique(ids: np.ndarray, checks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The keys of rows in order of key."""
-    first = starts(ids)
-    return ids[first], checks[first]
-
-
-def joined(parts: Sequence[Rows]) -> Rows:
-    """Rows, one after the other."""
-    return Rows(
-        np.concatenate([part.ids for part in parts]),
-        np.concatenate([part.checks for part in parts]),
-        np.concatenate([part.times for part in parts]),
-        pa.concat_tables([part.table for part in parts]).combine_chunks(),
-    )
-
-
-def overlaid(whole: KeyMap, changed: KeyMap) -> KeyMap:
-    """A map in which some keys have other partials, or are new."""
-    both = KeyMap.concat([whole, changed])
-    order = np.argsort(both.ids, kind="stable")
-    ids = both.ids[order]
-    last = np.append(starts(ids)[1:], len(ids)) - 1
-    return both.take(order[last])
-
-
-def places_of(ids: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where wanted keys are among sorted ones, and which wanted one each is."""
-    if len(wanted) > len(ids):
-        at = np.minimum(np.searchsorted(wanted, ids), max(0, len(wanted) - 1))
-        places = np.flatnonzero(wanted[at] == ids) if len(wanted) else np.zeros(0, np.int64)
-        return places, at[places]
-    first = np.searchsorted(ids, wanted, "left")
-    counts = np.searchsorted(ids, wanted, "right") - first
-    shift = np.cumsum(counts) - counts
-    places = np.repeat(first - shift, counts) + np.arange(int(counts.sum()))
-    return places, np.repeat(np.arange(len(wanted)), counts)
-
-
-def prove(known: np.ndarray, new: np.ndarray, ids: np.ndarray) -> None:
-    """Raise Collision where a key's number is that of another key."""
-    wrong = np.flatnonzero(known != new)
-    if len(wrong):
-        i = wrong[0]
-        raise Collision(int(ids[i]), int(known[i]), int(new[i]))
-
-
-def prove_equal(checks: np.ndarray, ids: np.ndarray) -> None:
-    """Raise Collision where neighbours of one number are different keys."""
-    wrong = np.flatnonzero((ids[1:] == ids[:-1]) & (checks[1:] != checks[:-1]))
-    if len(wrong):
-        i = wrong[0]
-        raise Collision(int(ids[i]), int(checks[i]), int(checks[i + 1]))
-
-
-def taken(rows: Rows, places: np.ndarray) -> Rows:
-    """Some of the rows, in another order."""
-    if len(places) == len(rows.ids) and (np.diff(places) == 1).all():
-        return rows
-    table = rows.table.take(pa.array(places))
-    return Rows(rows.ids[places], rows.checks[places], rows.times[places], table)

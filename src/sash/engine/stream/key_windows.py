@@ -21,7 +21,7 @@ from sash.engine.columns import filled, numbers, one_array
 from sash.engine.frames import Finder
 from sash.engine.row_windows import ends_of
 from sash.engine.rows import HELD
-from sash.engine.stream.forest import KeyMap, prefix, prove_equal, starts
+from sash.engine.stream.maps import KeyMap, prefix, prove_equal, starts
 from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.partials import Items, PartialState
 from sash.engine.stream.tails import Tails

@@ -66,16 +66,26 @@ class Pending:
 
 @dataclass
 class Trunk:
-    """The nodes of a tree, and the number of its next bulk."""
+    """The nodes of a tree, the number of its next bulk, and buffers in front of it: late rows,
+    and partials that they have changed."""
 
     nodes: dict[tuple[int, int], Node] = field(default_factory=dict)
     next: int = 0
+    late: Page | None = None
+    changed: Page | None = None
+
+    @property
+    def pages(self) -> list[Page]:
+        """All pages of nodes and buffers."""
+        buffers = [page for page in (self.late, self.changed) if page is not None]
+        return buffers + [page for node in self.nodes.values() for page in node.pages]
 
     def dump(self) -> Any:
-        return self.next, [
+        nodes = [
             (n.level, n.index, n.oldest, n.youngest, n.map, n.rows, n.rest, n.patch, n.late)
             for n in self.nodes.values()
         ]
+        return self.next, nodes, self.late, self.changed
 
     @staticmethod
     def load(found: Any) -> Trunk:
@@ -84,7 +94,8 @@ class Trunk:
             known = (None if page is None else Page(*page) for page in pages)
             late_rows = tuple(Page(*page) for page in late)
             nodes[level, index] = Node(level, index, oldest, youngest, late_rows, *known)
-        return Trunk(nodes, found[0])
+        buffers = (None if page is None else Page(*page) for page in found[2:])
+        return Trunk(nodes, found[0], *buffers)
 
 
 @dataclass
@@ -121,7 +132,7 @@ class Manifest:
     @property
     def pages(self) -> list[Page]:
         """All pages that are named."""
-        found = [page for trunk in self._trunks for n in trunk.nodes.values() for page in n.pages]
+        found = [page for trunk in self._trunks for page in trunk.pages]
         found += [*(each.page for each in self.pending), *self.unseen]
         return found + [page for pages in self.tails.values() for page in pages]
 
@@ -136,6 +147,7 @@ class Manifest:
         nodes = [node for trunk in self._trunks for node in trunk.nodes.values()]
         leaves = [p.rows for n in nodes for p in (n.rows, *n.late) if p is not None]
         tails = [page.rows for pages in self.tails.values() for page in pages]
+        leaves += [trunk.late.rows for trunk in self._trunks if trunk.late is not None]
         return sum(leaves) + sum(p.page.rows - p.start for p in self.pending) + sum(tails)
 
     def dump(self) -> bytes:

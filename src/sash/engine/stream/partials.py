@@ -153,6 +153,15 @@ class Items:
             None if self.values is None else self.values.take(pa.array(places)),
         )
 
+    def slice(self, first: int, stop: int) -> Items:
+        """Neighbouring items; nothing is copied."""
+        return Items(
+            self.rows[first:stop],
+            [leaf[first:stop] for leaf in self.leaves],
+            None if self.objects is None else self.objects[first:stop],
+            None if self.values is None else self.values.slice(first, stop - first),
+        )
+
     @staticmethod
     def concat(parts: Sequence[Items]) -> Items:
         """The items of several, one after the other."""
@@ -197,6 +206,20 @@ class PartialState:
         return "" if monoid is None else monoid.with_(lower=same).digest
 
     @cached_property
+    def reads(self) -> list[str]:
+        """The columns that rows need to be lifted."""
+        return self.plan.columns if self._derived else self._names
+
+    @cached_property
+    def _names(self) -> list[str]:
+        condition = self.state.condition
+        return [*self.columns, *(() if condition is None else (condition,))]
+
+    @cached_property
+    def _derived(self) -> bool:
+        return any(name in self.plan.query.derived for name in self._names)
+
+    @cached_property
     def is_numbers(self) -> bool:
         """Whether items are numbers, so that the loops run compiled."""
         if self.state.kind in ("count", "known"):
@@ -220,12 +243,9 @@ class PartialState:
     def _columns(self, table: pa.Table) -> tuple[list[pa.Array], np.ndarray | None]:
         """The columns that are aggregated, and which rows pass the condition, if there is one."""
         condition = self.state.condition
-        names = [*self.columns, *(() if condition is None else (condition,))]
-        if any(name in self.plan.query.derived for name in names):
-            read = {name: one_array(table.column(name)) for name in self.plan.columns}
-            there = with_derived(self.plan, read)
-        else:
-            there = {name: one_array(table.column(name)) for name in names}
+        there = {name: one_array(table.column(name)) for name in self.reads}
+        if self._derived:
+            there = with_derived(self.plan, there)
         passing = None if condition is None else np.asarray(pc.fill_null(there[condition], False))
         return [there[name] for name in self.columns], passing
 

@@ -25,10 +25,12 @@ from sash.engine.order import tick_type, ticks
 from sash.engine.rows import HELD
 from sash.engine.stream.current import Asked, Values, distinct, key_map, named
 from sash.engine.stream.definition import Stats, StreamDefinition
-from sash.engine.stream.forest import Collision, Forest, Rows, joined, starts, taken
+from sash.engine.stream.forest import Forest
 from sash.engine.stream.key_windows import SoFarWindows, TailWindows, WaitingRows, keyed
 from sash.engine.stream.keys import another_number, renumbered
-from sash.engine.stream.manifest import Manifest, Node, Pending
+from sash.engine.stream.late import insert
+from sash.engine.stream.manifest import Manifest, Pending
+from sash.engine.stream.maps import Collision, Rows, joined, starts, taken
 from sash.engine.stream.pages import CHECK, KEY, Cost, Pages, PageStore, StateError
 from sash.engine.stream.partials import PartialState
 from sash.engine.stream.sliced import RereadWindows, SlicedWindows
@@ -265,7 +267,8 @@ class Shard:
         nothing = self.definition.output.empty_table()
         if self.definition.emit == "arrival":
             if rows.num_rows:
-                self._inserted(list(self._placed(self._numbered(rows))))
+                number = self.manifest.arrived
+                self._inserted(self._numbered(rows), number)
             self._settle(-math.inf if before is None else before, now)
             return nothing
         due = self._passed(rows, before, now)
@@ -420,12 +423,9 @@ class Shard:
         for due in groups:
             least = min(edge.left(due.span).least for edge in edges)
             most = max(due.span.most, *(edge.right(due.span).most for edge in edges))
-            found = [
-                rows
-                for leaf in self.forest.between(least, most)
-                for rows in self.forest.gather(leaf, due.keys, least, most)
-            ]
-            parts.append(self._run_rows(due, joined(found)))
+            rows = self.forest.rows_between(least, most, due.keys)
+            assert rows is not None  # those that are due are among them
+            parts.append(self._run_rows(due, rows))
         return {o.name: pa.concat_arrays([p[o.name] for p in parts]) for o in plan.outputs}
 
     def _run_rows(self, due: Due, rows: Rows) -> dict[str, pa.Array]:
@@ -463,9 +463,9 @@ class Shard:
 
     def _arrived(self, rows: pa.Table) -> pa.Table:
         number, rows = self.manifest.arrived, self._numbered(rows)
-        groups = self._inserted(list(self._placed(rows)))
+        groups = self._inserted(rows, number)
         due = pa.concat_tables([group.rows.table for group in groups]).combine_chunks()
-        self.pages.cost.keys = len(np.unique(numbers(one_array(due.column(KEY)))))
+        self.pages.cost.keys = len(np.unique(np.concatenate([g.keys.ids for g in groups])))
         columns: dict[str, Any] = self._by_time(groups)
         columns |= self._reread(groups)
         columns |= self._unsettled(groups)
@@ -473,35 +473,34 @@ class Shard:
         columns |= {name: rest.column(name) for name in self.definition.schema.names}
         return self.definition.as_output(columns)
 
-    def _placed(self, rows: pa.Table) -> Iterator[tuple[Node | None, pa.Table]]:
-        """Rows in order of time by the bulk that has their times; the newest are a new bulk."""
+    def _inserted(self, rows: pa.Table, number: int) -> list[Due]:
+        """Rows in order of time: late ones into the bulks that have their times, the others as
+        new bulks. Gives them by bulk, in order of key and time; `number`: of the first row."""
         times = self._times(rows)
-        ends = np.array([leaf.youngest for leaf in self.forest.leaves], self.work.dtype)
-        place = np.searchsorted(ends, times, "left")
-        for i in np.unique(place):
-            here = rows.slice(*_run(place, i))
-            if i < len(ends):
-                yield self.forest.leaves[i], here
-                continue
-            for chosen in cut(self._times(here), BULK):
-                yield None, here if chosen is None else here.filter(pa.array(chosen))
-
-    def _inserted(self, placed: list[tuple[Node | None, pa.Table]]) -> list[Due]:
-        """Late rows into the bulks that have their times, the others as new bulks."""
-        groups, late = [], []
-        for leaf, rows in placed:
-            order = by_key_and_time(numbers(one_array(rows.column(KEY))), self._times(rows))
-            rows = rows if order is None else rows.take(pa.array(order))
-            table = rows.select([KEY, CHECK, NUMBER, *self.definition.needed])
-            groups.append(Due.of(self.forest.rows_of(table)))
+        leaves = self.forest.leaves[self.forest.since(times[0].item()) :]
+        ends = np.array([leaf.youngest for leaf in leaves], self.work.dtype)
+        stop = int(np.searchsorted(times, ends[-1], "right")) if leaves else 0
+        places = np.searchsorted(ends, times[:stop], "left")
+        columns = [KEY, CHECK, NUMBER, *self.definition.needed]
+        ids = numbers(one_array(rows.column(KEY)))
+        groups: list[Due] = []
+        if stop:
+            by_bulk = np.lexsort([times[:stop], ids[:stop], places])
+            late = self.forest.rows_of(rows.select(columns).take(pa.array(by_bulk)))
+            self.forest.prove(taken(late, np.argsort(late.ids, kind="stable")))
+            begins = starts(places)
+            spans = zip(begins, np.append(begins[1:], stop), strict=True)
+            groups += [Due.of(late.slice(a, b), number, is_new=False) for a, b in spans]
+            bulks = [leaves[i] for i in places[begins]]
+            insert(self.forest, bulks, [due.keys for due in groups], late)
+        newest = rows.slice(stop).select(columns)
+        for chosen in cut(times[stop:], BULK) if stop < len(times) else ():
+            part = newest if chosen is None else newest.filter(pa.array(chosen))
+            order = by_key_and_time(numbers(one_array(part.column(KEY))), self._times(part))
+            part = part if order is None else part.take(pa.array(order))
+            groups.append(Due.of(self.forest.rows_of(part), number))
             self.forest.prove(groups[-1].rows)
-            if leaf is not None:
-                late.append((leaf, table))
-        if late:
-            self.forest.insert(late)
-        for (leaf, _), due in zip(placed, groups, strict=True):
-            if leaf is None:
-                self.forest.append(due.rows.table)
+            self.forest.append(part)
         return groups
 
     def _unsettled(self, groups: list[Due]) -> dict[str, Any]:
@@ -511,14 +510,9 @@ class Shard:
             return {}
         mark = -math.inf if self.manifest.watermark is None else self.manifest.watermark
         whole = Due.of(_by_key(joined([due.rows for due in groups])))
-        parts = [
-            rows
-            for leaf in self.forest.between(mark, math.inf)
-            for rows in self.forest.gather(leaf, whole.keys, mark, math.inf)
-        ]
-        rows = joined(parts)
-        rows = taken(rows, np.flatnonzero(rows.times > mark))
-        rows = _by_key(rows)
+        since = self.forest.rows_between(mark, math.inf, whole.keys)
+        assert since is not None
+        rows = _by_key(taken(since, np.flatnonzero(since.times > mark)))
         asked = numbers(one_array(pa.concat_tables([d.rows.table for d in groups]).column(NUMBER)))
         known = numbers(one_array(rows.table.column(NUMBER)))
         place = np.argsort(known, kind="stable")
@@ -534,14 +528,9 @@ class Shard:
         """The watermark has passed rows: keys' tails end with them."""
         if not self.work.tails and not self.work.so_far:
             return
-        parts = [
-            rows
-            for leaf in self.forest.between(before, now)
-            for rows in self.forest.gather(leaf, None, before, now)
-        ]
-        if not parts:
+        rows = self.forest.rows_between(before, now)
+        if rows is None:
             return
-        rows = joined(parts)
         rows = _by_key(taken(rows, np.flatnonzero((rows.times > before) & (rows.times <= now))))
         if not len(rows.ids):
             return
@@ -670,12 +659,6 @@ def cut(times: np.ndarray, rows: int) -> Iterator[np.ndarray | None]:
     bulk = np.searchsorted(edges, times, "left")
     for i in np.unique(bulk):
         yield bulk == i
-
-
-def _run(place: np.ndarray, i: int) -> tuple[int, int]:
-    """Where a run of sorted numbers begins, and how long it is."""
-    first = int(np.searchsorted(place, i, "left"))
-    return first, int(np.searchsorted(place, i, "right")) - first
 
 
 def _by_key(rows: Rows) -> Rows:

@@ -21,7 +21,8 @@ from sash.engine.order import tick_type
 from sash.engine.periodic_bounds import FIRST, ROOM, At, Columns, windows
 from sash.engine.periodic_windows import PeriodicWindows
 from sash.engine.stream.definition import StreamDefinition
-from sash.engine.stream.forest import Forest, KeyMap, prefix, prove_equal, starts
+from sash.engine.stream.forest import Forest
+from sash.engine.stream.maps import KeyMap, prefix, prove_equal, starts, whole_of
 from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.partials import Items, PartialState
 from sash.engine.tape import Tape
@@ -160,12 +161,17 @@ class KindOfWindows:
             leaf = forest.leaves[place]
             if inside[0] <= place < min(inside[1], stop):
                 end = min(inside[1], stop)
-                whole = forest.merged(forest.middle(leaf.first, forest.leaves[end - 1].stop))
+                bulks = leaf.first, forest.leaves[end - 1].stop
+                cover = forest.cover(*bulks, of=(self.size, self.slide, self.offset))
+                whole = forest.read_and_merged([whole_of(parts) for parts in cover])
                 parts.append((whole, np.full(len(whole.ids), last, self._dtype)))
                 place = end
                 continue
             place += 1
-            for rows in forest.gather(leaf, None, first, last + self.size - step):
+            rows = forest.rows_between(
+                max(first, leaf.oldest), min(last + self.size - step, leaf.youngest)
+            )
+            if rows is not None:
                 items = [forest.items(i, rows) for i in range(len(forest.states))]
                 table = rows.table.select(self.plan.query.by) if self.plan.query.by else None
                 parts.append((KeyMap(rows.ids, rows.checks, table, items), rows.times))
@@ -216,14 +222,10 @@ class RereadWindows:
     def answer(self, forest: Forest, before: float | None, now: float) -> pa.Table | None:
         """The windows that the watermark has passed."""
         oldest = -math.inf if before is None else before - self._size
-        parts = [
-            rows.table
-            for leaf in forest.between(oldest, now)
-            for rows in forest.gather(leaf, None, oldest, now)
-        ]
-        if not parts:
+        rows = forest.rows_between(oldest, now)
+        if rows is None:
             return None
-        table = pa.concat_tables(parts).combine_chunks()
+        table = rows.table
         order = np.argsort(numbers(one_array(table.column(KEY))), kind="stable")
         table = table.take(pa.array(order))
         prove_equal(*(numbers(one_array(table.column(name))) for name in (CHECK, KEY)))

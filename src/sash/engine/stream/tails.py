@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from sash.engine.columns import numbers, one_array
-from sash.engine.stream.forest import KeyMap, places_of, prove, prove_equal, starts
 from sash.engine.stream.manifest import Manifest
+from sash.engine.stream.maps import KeyMap, places_of, prove, prove_equal, starts
 from sash.engine.stream.pages import CHECK, KEY, Page, Pages
 
 LIVE = "_live"

@@ -21,7 +21,8 @@ import pyarrow.compute as pc
 from sash.engine.columns import one_array
 from sash.engine.stream.current import Asked, Values, distinct, key_map
 from sash.engine.stream.definition import StreamDefinition
-from sash.engine.stream.forest import Forest, KeyMap, Rows
+from sash.engine.stream.forest import Forest
+from sash.engine.stream.maps import KeyMap, Rows
 from sash.engine.stream.pages import CHECK, KEY
 from sash.plan.reach import steps_of
 from sash.windows.frames import Frame, Range, Session, Sliding
@@ -111,8 +112,9 @@ class Updates:
         return distinct(pa.concat_tables(parts).combine_chunks())
 
     def _rows(self, keys: KeyMap | None, oldest: float, youngest: float) -> Iterator[Rows]:
-        for leaf in self._forest.between(oldest, youngest):
-            yield from self._forest.gather(leaf, keys, oldest, youngest)
+        rows = self._forest.rows_between(oldest, youngest, keys)
+        if rows is not None:
+            yield rows
 
     def known(self, keys: pa.Table) -> pa.Table | None:
         """The values as they were, while the state is as it was; None: all keys are new."""

@@ -1,0 +1,268 @@
+"""Late rows into the tree: those of all bulks in one pass, and of the nodes above what changes.
+
+Cost    per late row its key's rows in its bulk, and a partial of each node above: as in FiBA, nodes
+        between the row and the end of the tree, O(log d) for a distance of d bulks.
+How     a changed node's partial of a key is combined from the bulks that have changed and from the
+        nodes beside the paths above them, which have not. These are looked up once, and all
+        levels are folded in one pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from sash.engine.stream.buffer import NODE, Buffer, number_of, place_of
+from sash.engine.stream.forest import Forest
+from sash.engine.stream.lookups import merged_order
+from sash.engine.stream.manifest import Node
+from sash.engine.stream.maps import (
+    KeyMap,
+    Rows,
+    in_order,
+    joined,
+    overlaid,
+    ranges,
+    starts,
+    taken,
+    unique,
+)
+from sash.engine.stream.partials import Items
+
+LATE_PAGES = 8
+"""So many pages of late rows, and a leaf is written again as one."""
+
+BUFFERED = 4096
+"""So many rows or partials wait in a buffer, or eight times those of a batch."""
+
+Place = tuple[int, int]
+
+
+class Changed(NamedTuple):
+    """Partials that have changed: the numbers of their nodes, their keys, their items."""
+
+    nodes: np.ndarray
+    keys: np.ndarray
+    items: list[Items]
+
+
+def insert(forest: Forest, leaves: Sequence[Node], keys: Sequence[KeyMap], rows: Rows) -> None:
+    """Add late rows to the bulks that have their times, sorted by bulk, key and time; `keys`: those
+    of the rows of each bulk."""
+    every = _union(keys)
+    places = np.concatenate([np.searchsorted(every.ids, each.ids) for each in keys])
+    counts = np.array([len(each.ids) for each in keys])
+    _buffer_rows(forest, leaves, rows)
+    leaves = [forest.trunk.nodes[leaf.level, leaf.index] for leaf in leaves]
+    numbers = np.repeat([number_of(leaf) for leaf in leaves], counts)
+    bulks = Changed(numbers, places, _bulk_partials(forest, leaves, keys))
+    above = _above(forest, leaves, np.repeat([leaf.first for leaf in leaves], counts), bulks, every)
+    parts = [bulks] if above is None else [bulks, above]
+    changed = np.concatenate([part.keys for part in parts])
+    items = [Items.concat(each) for each in zip(*(part.items for part in parts), strict=True)]
+    made = KeyMap(every.ids[changed], every.checks[changed], None, items)
+    _buffer_partials(forest, np.concatenate([part.nodes for part in parts]), made)
+
+
+def _lower(forest: Forest, leaf: Node, oldest: float) -> None:
+    """Let a leaf and the nodes above it begin no later than a time."""
+    above = forest.trunk.nodes.get((leaf.level, leaf.index))
+    while above is not None and above.oldest > oldest:
+        forest.set(replace(above, oldest=oldest))
+        above = forest.trunk.nodes.get((above.level + 1, above.index >> 1))
+
+
+def _bulk_partials(forest: Forest, leaves: Sequence[Node], keys: Sequence[KeyMap]) -> list[Items]:
+    """The partials of keys in bulks, bulk by bulk, from all rows that they have there."""
+    asked = [forest.wanted(leaf, wanted) for leaf, wanted in zip(leaves, keys, strict=True)]
+    found = forest.rows(asked, [])
+    codes = (found.of << 40) + found.key
+    order = in_order(codes, found.rows.times, found.late)
+    return _folded(forest, order, np.append(starts(codes[order]), len(order)), found.rows)
+
+
+def _folded(
+    forest: Forest, order: np.ndarray, begins: np.ndarray, of: Rows | list[Items]
+) -> list[Items]:
+    """Rows or items in an order, an item for each group of them."""
+    forest.pages.cost.combined += len(order) * len(forest.states)
+    items = of
+    if isinstance(items, Rows):
+        items = [forest.items(i, items) for i in range(len(forest.states))]
+    return [s.fold(each, begins, order) for s, each in zip(forest.states, items, strict=True)]
+
+
+def _above(
+    forest: Forest, leaves: Sequence[Node], first: np.ndarray, bulks: Changed, every: KeyMap
+) -> Changed | None:
+    """The partials that change of the nodes above bulks. `first`: where each one's bulk is."""
+    marks = _marks(forest, leaves, bulks, len(every.ids))
+    asked, begins, keys = [], [], []
+    for (level, index), mark in marks.items():
+        beside = forest.trunk.nodes.get((level, index ^ 1))
+        if (level + 1, index >> 1) not in marks or beside is None:
+            continue
+        known = marks.get((level, index ^ 1))
+        which = np.flatnonzero(mark if known is None else mark & ~known)
+        if len(which):
+            wanted = KeyMap(every.ids[which], every.checks[which], None, [])
+            asked.append((forest.layers(beside), wanted))
+            begins.append(beside.first)
+            keys.append(which)
+    items, codes = bulks.items, (bulks.keys << 40) + first
+    if asked:
+        found, made = forest.partials(asked)
+        shift = np.cumsum([0] + [len(each) for each in keys])[:-1]
+        kept = np.concatenate(keys)[shift[found.of] + found.key]
+        codes = np.append(codes, (kept << 40) + np.array(begins)[found.of])
+        items = [Items.concat(each) for each in zip(items, made.items, strict=True)]
+    nodes = ((forest.trunk.nodes[place], mark) for place, mark in marks.items())
+    upper = [(node, np.flatnonzero(mark)) for node, mark in nodes if node.rows is None]
+    if not upper:
+        return None
+    order = np.argsort(codes, kind="stable")
+    counts = [len(mark) for _, mark in upper]
+    which = np.concatenate([mark for _, mark in upper])
+    lo, hi = (
+        np.searchsorted(codes[order], (which << 40) + np.repeat(ends, counts))
+        for ends in ([n.first for n, _ in upper], [n.stop for n, _ in upper])
+    )
+    groups = np.append(0, np.cumsum(hi - lo))
+    folded = _folded(forest, order[ranges(lo, hi - lo)], groups, items)
+    return Changed(np.repeat([number_of(n) for n, _ in upper], counts), which, folded)
+
+
+def _marks(
+    forest: Forest, leaves: Sequence[Node], bulks: Changed, keys: int
+) -> dict[Place, np.ndarray]:
+    """Which keys change of each node: of the bulks, and of all nodes above them."""
+    marks: dict[Place, np.ndarray] = {}
+    begins = np.append(starts(bulks.nodes), len(bulks.nodes))
+    for i, leaf in enumerate(leaves):
+        mark = np.zeros(keys, np.bool_)
+        mark[bulks.keys[begins[i] : begins[i + 1]]] = True
+        level, index = leaf.level, leaf.index
+        while (level, index) in forest.trunk.nodes:
+            known = marks.get((level, index))
+            marks[level, index] = mark if known is None else known | mark
+            level, index = level + 1, index >> 1
+    return marks
+
+
+def _union(maps: Sequence[KeyMap]) -> KeyMap:
+    """The keys of some maps, each once."""
+    ids = np.concatenate([each.ids for each in maps])
+    checks = np.concatenate([each.checks for each in maps])
+    order = np.argsort(ids, kind="stable")
+    return KeyMap(*unique(ids[order], checks[order]), None, [])
+
+
+# Buffers.
+
+
+def _buffer_rows(forest: Forest, leaves: Sequence[Node], rows: Rows) -> None:
+    """Have late rows, in order of leaf, wait in the buffer."""
+    ends = [leaf.youngest for leaf in leaves]
+    of = np.searchsorted(np.array(ends, rows.times.dtype), rows.times, "left")
+    nodes = np.array([number_of(leaf) for leaf in leaves])[of]
+    begins = starts(of)
+    for leaf, oldest in zip(leaves, np.minimum.reduceat(rows.times, begins).tolist(), strict=True):
+        _lower(forest, leaf, oldest)
+    known, limit = forest.late_rows, max(BUFFERED, 8 * len(nodes))
+    if known is not None:
+        alive = _alive(forest, known)
+        rows = joined([taken(known.all, alive), rows])
+        nodes = np.append(known.nodes[alive], nodes)
+        order = merged_order(nodes, rows.ids, rows.times, len(alive))
+        rows, nodes = taken(rows, order), nodes[order]
+    touched = {number_of(leaf) for leaf in leaves}
+    kept = _spilled(Buffer.of(nodes, rows), limit, touched, lambda *late: _late_page(forest, *late))
+    if len(kept) < len(nodes):
+        rows, nodes = taken(rows, kept), nodes[kept]
+    forest.pages.drop(forest.trunk.late)
+    table = rows.table.append_column(NODE, pa.array(nodes))
+    forest.trunk.late = forest.pages.add(table) if len(nodes) else None
+
+
+def _buffer_partials(forest: Forest, nodes: np.ndarray, changed: KeyMap) -> None:
+    """Have partials that have changed wait in the buffer; the newest of a node and key counts."""
+    known, limit = forest.changed, max(BUFFERED, 8 * len(nodes))
+    order = np.lexsort([changed.ids, nodes])
+    changed, nodes = changed.take(order), nodes[order]
+    touched = set(nodes[starts(nodes)].tolist())
+    if known is not None:
+        alive = _alive(forest, known)
+        waiting = known.all if len(alive) == len(known.nodes) else known.all.take(alive)
+        changed = KeyMap.concat([waiting, changed])
+        nodes = np.append(known.nodes[alive], nodes)
+        order = merged_order(nodes, changed.ids, changed.ids, len(alive))
+        ids, of = changed.ids[order], nodes[order]
+        order = order[np.append((ids[1:] != ids[:-1]) | (of[1:] != of[:-1]), True)]
+        changed, nodes = changed.take(order), nodes[order]
+    kept = _spilled(Buffer.of(nodes, changed), limit, touched, lambda *late: _patch(forest, *late))
+    if len(kept) < len(nodes):
+        changed, nodes = changed.take(kept), nodes[kept]
+    forest.pages.drop(forest.trunk.changed)
+    table = forest.encoded(changed).append_column(NODE, pa.array(nodes))
+    forest.trunk.changed = forest.pages.add(table) if len(nodes) else None
+
+
+def _alive(forest: Forest, buffer: Buffer[Any]) -> np.ndarray:
+    """The places of a buffer whose nodes are still there."""
+    there = [span for n, span in buffer.places.items() if place_of(n) in forest.trunk.nodes]
+    if len(there) == len(buffer.places):
+        return np.arange(len(buffer.nodes))
+    return np.concatenate([np.arange(*span) for span in there] or [np.zeros(0, np.int64)])
+
+
+def _spilled(
+    buffer: Buffer[Any], limit: int, touched: set[int], into: Callable[[Place, Any], None]
+) -> np.ndarray:
+    """Move what does not fit the limit into the nodes' own pages; first of nodes that this batch
+    does not touch, then of all. Gives the places of what stays."""
+    stays, waiting = set(buffer.places), len(buffer.nodes)
+    for going in (stays - touched, touched):
+        if waiting <= limit:
+            break
+        for number in going & stays:
+            first, stop = buffer.places[number]
+            into(place_of(number), buffer.all.slice(first, stop))
+            waiting -= stop - first
+        stays = stays - going
+    if waiting == len(buffer.nodes):
+        return np.arange(waiting)
+    spans = [np.arange(*span) for n, span in buffer.places.items() if n in stays]
+    return np.concatenate(spans or [np.zeros(0, np.int64)])
+
+
+def _late_page(forest: Forest, place: Place, rows: Rows) -> None:
+    """Give a leaf a page of late rows, or write it again as one page."""
+    leaf = forest.trunk.nodes[place]
+    if len(leaf.late) < LATE_PAGES:
+        forest.set(replace(leaf, late=(*leaf.late, forest.pages.add(rows.table))))
+        return
+    assert leaf.rows is not None
+    pages = [forest.pages.read(page, forest.rows_of) for page in (leaf.rows, *leaf.late)]
+    whole = joined([*pages, rows])
+    whole = taken(whole, np.lexsort([whole.times, whole.ids]))
+    forest.pages.drop(leaf.rows, *leaf.late)
+    forest.set(replace(leaf, rows=forest.pages.add(whole.table), late=()))
+
+
+def _patch(forest: Forest, place: Place, changed: KeyMap) -> None:
+    """Let some keys of a node have other partials: in a patch, or in its map if they are many."""
+    node = forest.trunk.nodes[place]
+    assert node.map is not None
+    if node.patch is not None:
+        changed = overlaid(forest.map_at(node.patch), changed)
+    if 4 * len(changed.ids) > node.map.rows:
+        whole = overlaid(forest.map_at(node.map), changed)
+        forest.pages.drop(node.map, node.patch)
+        forest.set(replace(node, map=forest.pages.add(forest.encoded(whole)), patch=None))
+        return
+    forest.pages.drop(node.patch)
+    forest.set(replace(node, patch=forest.pages.add(forest.encoded(changed))))
