@@ -112,17 +112,23 @@ def keyed(table: pa.Table, collide: int | None = None) -> pa.Table:
 
 
 class Run:
-    """A stream through a shard that is opened again for each batch, then all that is left."""
+    """A stream through a shard, then all that is left; the shard is opened again for each batch,
+    or is kept, with what it has in memory."""
 
-    def __init__(self, definition: StreamDefinition, collide: int | None = None) -> None:
-        self.definition, self.collide = definition, collide
+    def __init__(
+        self, definition: StreamDefinition, collide: int | None = None, keep: bool = False
+    ) -> None:
+        self.definition, self.collide, self.keep = definition, collide, keep
+        self.shard: Shard | None = None
         self.store, self.manifest = InMemory(), b""
         self.late: set[int] = set()
         self.stats: list[Any] = []
 
     def step(self, batch: pa.Table, mark: float | None) -> pa.Table:
-        known = Manifest.load(self.manifest) if self.manifest else None
-        shard = Shard(Work(self.definition), BytesPages(self.store), known)
+        shard = self.shard
+        if shard is None or not self.keep:
+            known = Manifest.load(self.manifest) if self.manifest else None
+            shard = self.shard = Shard(Work(self.definition), BytesPages(self.store), known)
         step = shard.step(keyed(batch, self.collide), mark)
         self.manifest = shard.manifest.dump()
         assert set(self.store.data) == {page.name for page in shard.manifest.pages}

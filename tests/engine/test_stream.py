@@ -12,7 +12,7 @@ import pytest
 
 import sash
 from sash import functions as sf
-from sash.engine.stream import forest, shard
+from sash.engine.stream import forest, late, shard
 from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.manifest import Manifest
 from sash.engine.stream.pages import StateError
@@ -26,6 +26,13 @@ def vary(rng: np.random.Generator, patch: pytest.MonkeyPatch) -> None:
     """Bulks and leaves of other sizes, so that few rows make tall trees."""
     patch.setattr(shard, "BULK", int(rng.choice([8, 1 << 14])))
     patch.setattr(forest, "SMALL", int(rng.choice([0, 30, 8192])))
+    patch.setattr(late, "BUFFERED", int(rng.choice([0, 20, 4096])))
+    patch.setattr(late, "LATE_PAGES", int(rng.choice([1, 8])))
+
+
+def opened(seed: int) -> Any:
+    """Every other time keys that share a number, every other two times a shard that is kept."""
+    return {"collide": [None, 3][seed % 2], "keep": seed // 2 % 2 == 0}
 
 
 def sample(name: str, rng: np.random.Generator, n: int) -> pa.Table:
@@ -40,7 +47,7 @@ def check_final(name: str, seed: int, patch: pytest.MonkeyPatch) -> None:
     vary(rng, patch)
     table = sample(name, rng, 300)
     definition = defined(**asked(FRAMES[name], policy=name == "policy"))
-    run = Run(definition, collide=[None, 3][seed % 2])  # keys that share a number, every other time
+    run = Run(definition, **opened(seed))
     found = run.all(table, cuts(rng, 300), delay=int(rng.integers(0, 6)))
     expected = aggregate(definition.plan.query, without(table, run.late))
     if name == "rows around":  # the last two rows of a key wait for others
@@ -70,7 +77,7 @@ def check_arrival(name: str, seed: int, patch: pytest.MonkeyPatch) -> None:
     vary(rng, patch)
     table = sample(name, rng, 150)
     definition = defined("arrival", **asked(FRAMES[name], policy=name == "policy"))
-    run = Run(definition, collide=[None, 3][seed % 2])
+    run = Run(definition, **opened(seed))
     sizes = cuts(rng, 150, 15)
     found = run.all(table, sizes, delay=int(rng.integers(0, 9)))
     expected, start = [], 0
@@ -103,7 +110,7 @@ def check_every(seed: int, patch: pytest.MonkeyPatch) -> None:
     if seed % 3:  # slices alone, or slices and rows for what slices do not answer
         del aggregations["median"], aggregations["distinct"]
     definition = defined(every=slide, **aggregations)
-    run = Run(definition, collide=[None, 3][seed % 2])
+    run = Run(definition, **opened(seed))
     found = run.all(table, cuts(rng, 300), delay=int(rng.integers(0, 6)))
     expected = aggregate(definition.plan.query, without(table, run.late))
     same(found, expected, [("k", "ascending"), ("window_start", "ascending")])
@@ -126,7 +133,7 @@ def test_windows_of_several_kinds_share_slices(seed: int, monkeypatch: pytest.Mo
         long=sf.sum("x").over(sash.range_between(-35, 0)),
         own=sf.collect_list("i").over(sash.sliding(12, 4)),
     )
-    run = Run(definition, collide=[None, 3][seed % 2])
+    run = Run(definition, **opened(seed))
     found = run.all(table, cuts(rng, 300), delay=int(rng.integers(0, 6)))
     expected = aggregate(definition.plan.query, without(table, run.late))
     same(found, expected, [(name, "ascending") for name in ("k", "window", "window_start")])
@@ -142,7 +149,7 @@ def test_windows_every_slide_for_many_seeds(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def batch_costs(
-    window: int, emit: str, every: int | None, keys: int, late: float = 0.0
+    window: int, emit: str, every: int | None, keys: int, late: float = 0.0, more: int = 6
 ) -> list[Any]:
     """The figures of the last batches of 500 rows, the window full of `window` batches."""
     rng, stats = np.random.default_rng(5), []
@@ -151,7 +158,7 @@ def batch_costs(
     live = (live if every is None else live.every(every)).agg(
         hi=sf.max("x").over(frame), mean=sf.mean("x").over(frame)
     )
-    for number in range(window + 6):
+    for number in range(window + more):
         times = np.sort(rng.integers(number * 100, number * 100 + 100, 500))
         moved = rng.random(500) < late
         times = np.where(moved, np.maximum(0, times - rng.integers(0, 500, 500)), times)
@@ -178,8 +185,39 @@ def test_a_batch_costs_the_batch(
         many = max(getattr(s, name) for s in long)
         assert many <= 1.6 * few + 40 * min(keys, 500), (name, few, many)
     nodes = max(s.partials_read for s in long) / min(keys, 500)
-    assert nodes <= (16 if not late else 400)  # 2 log n of them, for the keys that are asked for
+    assert nodes <= (16 if not late else 16 * 6)  # 2 log n of them, per bulk that rows come into
     assert max(s.written for s in long) <= 2.5 * max(s.written for s in short) + 1_000_000
+
+
+def test_many_keys_have_a_middle_of_two_partials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Combined maps are carried: on average a batch reads as much, however long the window."""
+    monkeypatch.setattr(forest, "SMALL", 0)
+    short, long = (batch_costs(window, "final", None, 400, more=32) for window in (16, 256))
+    for name in ("partials_read", "read", "combined"):
+        few, many = (sum(getattr(s, name) for s in found) for found in (short, long))
+        assert many <= 1.3 * few, (name, few, many)
+
+
+def test_late_rows_cost_late_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 500 rows 5 are late, each into another bulk: what is read grows by their keys' rows."""
+    monkeypatch.setattr(forest, "SMALL", 0)
+    in_order, some_late = (batch_costs(64, "arrival", None, 20, late, 16) for late in (0.0, 0.01))
+    for name, factor in (("rows_read", 2.0), ("combined", 2.5), ("read", 3.0), ("written", 4.0)):
+        usual, most = (sum(getattr(s, name) for s in found) for found in (in_order, some_late))
+        assert most <= factor * usual, (name, usual, most)
+
+
+def test_late_rows_are_written_as_two_pages() -> None:
+    live = sash.stream("k", time="t", emit="arrival", delay=1000).agg(
+        hi=sf.max("x").over(sash.range_between(-500, 0))
+    )
+    columns = {"k": [0] * 20_000, "t": np.arange(20_000) // 20, "x": np.ones(20_000)}
+    for part in range(0, 20_000, 1000):
+        live.feed(pa.table(columns).slice(part, 1000))
+    before = live.stats
+    live.feed(pa.table({"k": [0] * 10, "t": np.arange(50, 950, 90), "x": [1.0] * 10}))
+    assert live.stats.rows_late == 0
+    assert live.stats.written <= before.written / 2
 
 
 def test_rows_of_a_key_that_is_touched_are_read_and_no_others() -> None:
