@@ -12,7 +12,7 @@ import numpy as np
 from sash.engine.expressions import outputs
 from sash.engine.stream.current import Asked
 from sash.engine.stream.definition import StreamDefinition
-from sash.engine.stream.forest import KeyMap
+from sash.engine.stream.maps import KeyMap
 from sash.engine.stream.pages import MemoryPages
 from sash.engine.stream.shard import Shard, Work
 from sash.stores.encoding import encode
