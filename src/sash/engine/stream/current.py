@@ -76,17 +76,13 @@ class Values:
         """Answers that are no small partials, from all rows of the windows."""
         time = self.definition.time
         least, most = asked.moments.min().item() - self.definition.behind, asked.moments.max()
-        parts = [
-            rows.table.select(plan.columns)
-            for leaf in self.forest.between(least, most)
-            for rows in self.forest.gather(leaf, asked.keys, least, most)
-        ]
-        none = plan.schema.empty_table().select(plan.columns)
+        rows = self.forest.rows_between(least, most, asked.keys)
+        table = (plan.schema.empty_table() if rows is None else rows.table).select(plan.columns)
         moments = answers_as(asked.moments, None, plan.schema.field(time).type)
         spine = pa.table({KEY: asked.keys.ids[asked.of], time: moments})
         at = Spine((KEY,), time, spine.schema, "both")
         query = replace(plan.query, aggregations=at.over(plan.query.aggregations), spine=at)
-        found = aggregate(query, pa.concat_tables([none, *parts]), spine, 1, plan.options)
+        found = aggregate(query, table, spine, 1, plan.options)
         return {output.name: one_array(found.column(output.name)) for output in plan.outputs}
 
     def table(self, asked: Asked, by: Mapping[str, Any]) -> pa.Table:

@@ -257,8 +257,9 @@ class Forest:
         return found, made
 
     def prove(self, rows: Rows) -> None:
-        """Raise Collision if a key of rows, in order of key, has the number of another that is
-        here: before they are added, as nothing may be answered for a while."""
+        """Raise Collision if a key of rows, in order of key, has the number of another among them
+        or here: before they are added, as nothing may be answered for a while."""
+        prove_equal(rows.checks, rows.ids)
         ids, checks = unique(rows.ids, rows.checks)
         if self.leaves and checks.any():  # one integer column is its own number
             keys = KeyMap(ids, checks, None, [])

@@ -204,14 +204,16 @@ class Shard:
     def _known(self, number: int) -> int | None:
         """The second hash of the key that has a number in the committed state, if one has."""
         trunks = self.manifest.bulks, self.manifest.reread
-        leaves = [node.rows for trunk in trunks for node in trunk.nodes.values()]
+        nodes = [node for trunk in trunks for node in trunk.nodes.values()]
+        leaves = [page for node in nodes for page in (node.rows, *node.late)]
+        leaves += [trunk.late for trunk in trunks]
         for page in (*leaves, *(p for pages in self.manifest.tails.values() for p in pages)):
             if page is not None:
                 table = self.pages.table(page)
                 ids = numbers(one_array(table.column(KEY)))
-                place = int(np.searchsorted(ids, number))
-                if place < len(ids) and ids[place] == number:
-                    return int(table.column(CHECK)[place].as_py())
+                places = np.flatnonzero(ids == number)
+                if len(places):
+                    return int(table.column(CHECK)[int(places[0])].as_py())
         return None
 
     # What comes in.
