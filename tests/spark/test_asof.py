@@ -71,7 +71,7 @@ def no_calendar(frames: dict[str, Any]) -> dict[str, Any]:
     return {name: frame for name, frame in frames.items() if name != "day"}
 
 
-@pytest.mark.parametrize("closed", ["left", "both"])
+@pytest.mark.parametrize("closed", ["left", pytest.param("both", marks=pytest.mark.slow)])
 def test_every_frame_as_in_process(frames: Any, tables: Any, closed: Any) -> None:
     functions = asked(no_calendar(FRAMES))
     here = {"by": "user", "time": "asked", "closed": closed}
@@ -91,7 +91,11 @@ JOIN = """
 
 
 @pytest.mark.parametrize(
-    ("closed", "ge", "lt", "split"), [("left", ">=", "<", False), ("right", ">", "<=", True)]
+    ("closed", "ge", "lt", "split"),
+    [
+        ("left", ">=", "<", False),
+        pytest.param("right", ">", "<=", True, marks=pytest.mark.slow),
+    ],
 )
 def test_as_a_range_join(
     spark: SparkSession, frames: Any, closed: Any, ge: str, lt: str, split: bool
@@ -119,6 +123,7 @@ def test_one_shuffle_and_one_sort(frames: Any) -> None:
     assert plan.count("Join") == 0
 
 
+@pytest.mark.slow
 def test_a_key_that_dominates_is_cut_at_times(spark: SparkSession) -> None:
     rng = np.random.default_rng(4)
     n, m = 4000, 1000

@@ -24,6 +24,7 @@ def calls(*which: str) -> int:
     return done.stdout.count("ok ")
 
 
+@pytest.mark.slow
 def test_same_calls() -> None:
     assert calls() == 5
 

@@ -15,6 +15,7 @@ from sash import functions as sf
 from tests.spark import streams
 
 
+@pytest.mark.slow
 def test_nulls_in_several_keys_of_a_stream(spark: SparkSession, tmp_path: Path) -> None:
     """Spark's hashes skip nulls: (null, a) and (a, null) were taken for one key."""
     keys = [(None, "a"), ("a", None), ("a", "a"), (None, None)]
@@ -50,6 +51,7 @@ def test_a_key_and_a_column_of_type_void(spark: SparkSession) -> None:
         sash.windowed(df, time="t").agg(y=sf.sum("k").over(sash.rows(2)))
 
 
+@pytest.mark.slow
 def test_rows_without_a_time_reach_each_other_as_in_spark(spark: SparkSession) -> None:
     """For a row without a time, -3 to -1 is what 0 to 0 is; split over time, too."""
     rows = [(None if i % 5 == 0 else i * 7 % 30, i) for i in range(60)]

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 STREAM = """
 import sys, sash, pyarrow as pa, pyarrow.parquet as pq, datetime as dt
 from sash import functions as sf
@@ -22,6 +24,7 @@ spark.stop()
 """
 
 
+@pytest.mark.slow
 def test_a_stream_prints_nothing(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     done = subprocess.run(
