@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from sash import functions as sf
 from sash import stores
-from sash.engine.stream import forest, keys, shard
+from sash.engine.stream import forest, keys, late, shard
 from sash.engine.stream.pages import StateError
 from sash.monoids import Count
 from sash.streams import stream
@@ -206,9 +206,16 @@ def in_order(table: pa.Table, by: list[str]) -> list[dict[str, Any]]:
 
 @contextlib.contextmanager
 def small_trees(dice: Random) -> Iterator[None]:
-    """Bulks and leaves of other sizes, so that few rows make tall trees."""
-    bulk, small = dice.choice([8, 1 << 14]), dice.choice([0, 30, 8192])
-    with patch.object(shard, "BULK", bulk), patch.object(forest, "SMALL", small):
+    """Bulks, leaves and buffers of other sizes, so that few rows make tall trees."""
+    sizes = (
+        (shard, "BULK", (8, 1 << 14)),
+        (forest, "SMALL", (0, 30, 8192)),
+        (late, "BUFFERED", (0, 20, 4096)),
+        (late, "LATE_PAGES", (1, 8)),
+    )
+    with contextlib.ExitStack() as stack:
+        for module, name, some in sizes:
+            stack.enter_context(patch.object(module, name, dice.choice(some)))
         yield
 
 
