@@ -67,12 +67,23 @@ def machine() -> dict[str, Any]:
     }
 
 
-def write(name: str, rows: list[dict[str, Any]], directory: str | Path) -> Path:
-    """The rows as JSON, with the machine and the date."""
+def write(name: str, rows: list[dict[str, Any]], directory: str | Path, **about: Any) -> Path:
+    """The rows as JSON, with the machine, the date, the command, and what else is to be said."""
     path = Path(directory) / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps({"machine": machine(), "rows": rows}, indent=1))
+    recorded = {"machine": machine(), "command": command(), **about, "rows": rows}
+    path.write_text(json.dumps(recorded, indent=1))
     return path
+
+
+def command() -> str:
+    """The command that runs, without the place it writes to: what to type to get its figures."""
+    module = getattr(sys.modules["__main__"].__spec__, "name", "benchmarks")
+    given = sys.argv[1:]
+    if "--out" in given:
+        place = given.index("--out")
+        del given[place : place + 2]
+    return " ".join(["python -m", module.removesuffix(".__main__"), *given])
 
 
 def report(name: str, found: Iterable[dict[str, Any]], directory: str | Path) -> Report:

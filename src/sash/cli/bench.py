@@ -6,7 +6,6 @@ import argparse
 import json
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -41,6 +40,7 @@ SUITES: dict[str, tuple[str, str]] = {
         "streaming",
         "streaming --experiment rows --rows 2000 --repeat 1",
     ),
+    "papers": ("papers", "papers --size tiny"),
 }
 """By name: the module of benchmarks/ with its arguments, at full size and small."""
 
@@ -84,13 +84,16 @@ def run_one(root: Path, out: Path, command: str, running: Stage) -> None:
     """One benchmark; what it says last is shown, and said if it fails."""
     module, *arguments = command.split()
     program = [sys.executable, "-m", f"benchmarks.{module}", *arguments, "--out", str(out)]
-    with tempfile.TemporaryFile("w+") as said:
-        status = subprocess.call(program, cwd=root, stdout=said, stderr=said)
-        if status:
-            said.seek(0)
-            lines = [line for line in said.read().splitlines() if line.strip()]
-            last = lines[-1] if lines else "it said nothing"
-            raise EndError(f"bench: benchmarks.{module} ended with status {status}: {last}")
+    name, last = running.note, "it said nothing"
+    pipe, join = subprocess.PIPE, subprocess.STDOUT
+    with subprocess.Popen(program, cwd=root, stdout=pipe, stderr=join, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.strip():
+                last = line.strip()
+                running.note = f"{name}: {last}"
+    if process.returncode:
+        raise EndError(f"bench: benchmarks.{module} ended with status {process.returncode}: {last}")
 
 
 def results(out: Path) -> dict[str, dict[str, Any]]:

@@ -34,6 +34,7 @@ TITLES = {
     "streaming_rows": "Streams: against rows passed through",
     "streaming_state": "Streams: cost of a commit, by the size of the state",
     "tables_own_regular": "Tables in process: a user's own monoid",
+    "papers": "The papers' experiments: which of their claims hold",
 }
 NOTES = {
     "swag_static": "Million rows per second; each row is evicted, inserted and queried once.",

@@ -95,8 +95,9 @@ def parser() -> argparse.ArgumentParser:
     one.set_defaults(command=_demo)
 
     one = commands.add_parser("bench", help="run the project's benchmarks, in its clone")
+    one.add_argument("names", nargs="*", metavar="NAME", help="some of the benchmarks")
     one.add_argument("--quick", action="store_true", help="small sizes: to see that it works")
-    one.add_argument("--only", nargs="+", metavar="NAME", help="some of the benchmarks")
+    one.add_argument("--only", nargs="+", metavar="NAME", help="the same")
     one.add_argument("--out", type=Path, default=Path("benchmarks/results"))
     one.add_argument(
         "--pages", action="store_true", help="make the pages from results that are there"
@@ -217,10 +218,11 @@ def _bench(options: argparse.Namespace) -> Any:
     from sash.cli.bench import SUITES
     from sash.cli.bench import main as bench
 
-    for name in options.only or ():
+    names = [*options.names, *(options.only or ())]
+    for name in names:
         if name not in SUITES:
             raise EndError(f"bench: no benchmark {name!r}; {known(SUITES, name)}", WRONG_INPUT)
-    return bench(options.out, options.only or list(SUITES), options)
+    return bench(options.out, names or list(SUITES), options)
 
 
 def _warm(options: argparse.Namespace) -> None:

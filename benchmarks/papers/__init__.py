@@ -1,0 +1,1 @@
+"""The experiments of the papers, run on Sash: `python -m benchmarks.papers`."""

@@ -1,0 +1,8 @@
+"""The papers, by the name that the command takes."""
+
+from __future__ import annotations
+
+from benchmarks.papers import ra
+from benchmarks.papers.experiment import Paper
+
+PAPERS: dict[str, Paper] = {paper.name: paper for paper in (ra.PAPER,)}
