@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from sash.conversions import Pandas, Source, computable, package_of, source_of
 from sash.engine.asof_table import aggregate
+from sash.engine.trial import try_monoids
 from sash.plan.checks import check_known
 from sash.plan.definition import Aggregation, Query
 from sash.plan.explain import Explanation, explain
@@ -91,8 +92,10 @@ class AsOf(Generic[T]):
             return answered
         planning = planning_of(events.options)
         check_needed(query, events.source)
-        there, here = events.source.table(query.columns()), spine.table(self._needed(query))
-        found = aggregate(query, computable(there), computable(here), options=planning)
+        there = computable(events.source.table(query.columns()))
+        try_monoids(query, there)
+        here = computable(spine.table(self._needed(query)))
+        found = aggregate(query, there, here, options=planning)
 
         def made_of(out: str) -> list[str]:
             return [name for result, name in query.own() if result == out]

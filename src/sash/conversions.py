@@ -123,6 +123,9 @@ class Polars(Source):
 
         return polars.from_arrow(answers)
 
+    def with_answers(self, found: pa.Table, answers: Sequence[str], sources: Sources) -> Any:
+        return self.data.hstack(self.like(found.select(list(answers)), sources))
+
 
 class PolarsLazy(Polars):
     """A polars LazyFrame, which is collected when the call is made."""
@@ -138,6 +141,9 @@ class PolarsLazy(Polars):
 
     def like(self, answers: pa.Table, sources: Sources) -> Any:
         return super().like(answers, sources).lazy()
+
+    def with_answers(self, found: pa.Table, answers: Sequence[str], sources: Sources) -> Any:
+        return Source.with_answers(self, found, answers, sources)
 
 
 class Pandas(Source):

@@ -343,7 +343,8 @@ def function(f: Callable[..., Any], *columns: str, returns: pa.DataType = DOUBLE
 
     It is called for every row, so a row costs as much as its window is long, and `explain()`
     says so. `returns`: the Arrow type of its answers. Where many values are asked for, it is
-    compiled if numba can. A window without values gives null.
+    compiled if numba can. A window without values gives null. Times are whole nanoseconds
+    since 1970, and durations nanoseconds, where all columns are numbers or times.
 
     >>> import pyarrow as pa, sash
     >>> table = pa.table({"t": [1, 2, 3], "x": [4.0, 1.0, 3.0]})
@@ -356,7 +357,10 @@ def function(f: Callable[..., Any], *columns: str, returns: pa.DataType = DOUBLE
     if not columns:
         raise TypeError("function: name at least one column")
     name = getattr(f, "__name__", "function")
-    return Aggregation(name, columns, how="function", result=kinds.always(returns), function=f)
+    return Aggregation(
+        name, columns, how="function", result=kinds.always(returns), function=f,
+        in_nanoseconds=True,
+    )  # fmt: skip
 
 
 def apply(
@@ -369,11 +373,12 @@ def apply(
     """Any monoid over one column or several: by position, or by the names of lift's parameters.
 
     A `lift` with one parameter gets a value, or a tuple of the columns' values; one with
-    several gets each as its own argument, and compiles all the same. `sf.TIME` in the place
-    of a column is the row's time: in nanoseconds since 1970 where the time column is a
-    timestamp or a date, else that number. `returns`: the Arrow type of its answers, where
-    they are not numbers and Spark has to know before it runs. `check`: whether a monoid of your
-    own is tried on a few rows of a table first, with a warning where it breaks a law.
+    several gets each as its own argument, and compiles all the same. A monoid that compiles
+    gets times as whole nanoseconds since 1970 and durations as nanoseconds, whatever the
+    column's own unit; one that does not compile gets Python's objects. `sf.TIME` in the place
+    of a column is the row's time, as a number in either case. `returns`: the Arrow type of its
+    answers, where they are not numbers and Spark has to know before it runs. `check`: whether a
+    monoid of your own is tried on a few values first, with a warning where it breaks a law.
 
     >>> from sash import Monoid
     >>> from sash.testing import running
@@ -394,8 +399,9 @@ def apply(
     several = len(columns) > 1 and (named or arguments.takes_several(made))
     over = arguments.spread(made, len(columns)) if several else made
     return Aggregation(
-        made.name, columns, over, result=lambda kinds: returns, on_trial=own and check
-    )
+        made.name, columns, over, result=lambda kinds: returns, in_nanoseconds=True,
+        on_trial=own and check,
+    )  # fmt: skip
 
 
 if not TYPE_CHECKING:  # type checkers know all names

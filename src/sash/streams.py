@@ -15,6 +15,7 @@ from sash.engine.stream.definition import LATE, Stats, StreamDefinition
 from sash.engine.stream.live import LiveStream, kept_schema
 from sash.engine.stream.served import METADATA, description
 from sash.engine.stream.shard import Step
+from sash.engine.trial import try_monoids
 from sash.plan.definition import Aggregation, Query
 from sash.plan.explain import Explanation
 from sash.plan.plan import Options, plan_of
@@ -116,6 +117,7 @@ class Live:
         source = source_of(batch, "feed takes")
         table = computable(source.table())
         if self._live is None:
+            try_monoids(self._query, table)
             self._start(table.schema)
         assert self._live is not None
         schema = self._live.definition.schema

@@ -7,11 +7,11 @@ import random
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 
 import sash
 from sash import functions as sf
+from sash.engine.order import rows_by
 from sash.engine.row_windows import run
 from sash.plan.plan import plan_of
 
@@ -52,7 +52,7 @@ def test_rows_without_a_time_reach_each_other(kind: pa.DataType, descending: boo
         expected = reached(rows, *bounds, descending)
         assert by_row(work.agg(**asked)) == expected
         way = ("descending", "at_end") if descending else ("ascending", "at_start")
-        order = pc.sort_indices(table, sort_keys=[("k", "ascending", "at_start"), ("t", *way)])
+        order = rows_by(table, [("k", "ascending", "at_start"), ("t", *way)])
         pieces = table.take(order).combine_chunks().to_batches(max_chunksize=3)
         found = run(plan_of(work.query(**asked), table.schema), pieces)
         assert by_row(pa.Table.from_batches(found)) == expected

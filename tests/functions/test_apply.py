@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import pickle
 import warnings
 from typing import Any
@@ -103,3 +104,47 @@ def test_it_pickles_and_is_the_same_monoid_again() -> None:
 def test_columns_that_do_not_fit_are_named(call: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         call()
+
+
+LATEST = Monoid("latest", 0, int, lambda a, b: b if b else a)
+MOMENT = dt.datetime(2024, 1, 1, 12)
+IN_NS = 1_704_110_400_000_000_000
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_times_come_in_nanoseconds_whatever_their_unit(unit: str) -> None:
+    """In tables, in streams by time and by rows, in spines; sf.TIME is the same number."""
+    rows = pa.table(
+        {"t": pa.array([MOMENT], pa.timestamp(unit)), "day": [MOMENT.date()],
+         "for": pa.array([2], pa.duration(unit)), "clock": [MOMENT.time()]}
+    )  # fmt: skip
+    step = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}[unit]
+    expected = {
+        "t": IN_NS, "day": IN_NS - 12 * 3600 * 10**9, "for": 2 * step, "clock": 12 * 3600 * 10**9,
+        sf.TIME: IN_NS,
+    }  # fmt: skip
+    for name, value in expected.items():
+        for frame in ("1 hour", sash.rows(3)):
+            asked = {"y": sf.apply(LATEST, name).over(frame)}
+            assert sash.windowed(rows, time="t").agg(**asked)["y"].to_pylist() == [value]
+            assert sash.stream(time="t").agg(**asked).feed(rows)["y"].to_pylist() == [value]
+        at = sash.windowed(rows, time="t").at(rows, time="t", closed="both")
+        assert at.agg(**asked)["y"].to_pylist() == [value]
+    youngest = sf.function(lambda times: times[-1], "t", returns=pa.int64()).over("1 hour")
+    assert sash.windowed(rows, time="t").agg(y=youngest)["y"].to_pylist() == [IN_NS]
+
+
+def test_times_are_objects_where_a_monoid_does_not_compile() -> None:
+    rows = pa.table({"t": pa.array([MOMENT], pa.timestamp("ms"))})
+    seen = Monoid("seen", (), lambda x: (x,), lambda a, b: a + b, lambda s: str(s[-1]))
+    found = sash.windowed(rows, time="t").agg(y=sf.apply(seen, "t").over("1 hour"))
+    assert found["y"].to_pylist() == [str(MOMENT)]
+
+
+def test_a_time_that_nanoseconds_cannot_say() -> None:
+    rows = pa.table({"t": pa.array([dt.datetime(9999, 1, 1)], pa.timestamp("us"))})
+    with pytest.raises(OverflowError, match="nanoseconds since 1970, which go from 1677 to 2262"):
+        sash.windowed(rows, time="t").agg(y=sf.apply(LATEST, "t").over("1 hour"))
+    seconds = sf.apply(Monoid("youngest", 0.0, float, max), sf.col("t").cast("double"))
+    found = sash.windowed(rows, time="t").agg(y=seconds.over("1 hour"))
+    assert found["y"].to_pylist() == [253370764800.0]

@@ -66,6 +66,7 @@ def test_a_broken_law_is_a_warning_once(monoid: Monoid, law: str) -> None:
     with pytest.warns(RuntimeWarning, match=f"^y: monoid mine {law}: .*check=False") as caught:
         run(monoid)
     assert "\n" not in str(caught[0].message)
+    assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         run(monoid)
@@ -78,6 +79,20 @@ def test_the_check_can_be_turned_off_and_good_monoids_pass() -> None:
         assert run(Monoid("good", 0.0, float, lambda a, b: a + b)) == [0.0, 2.0, 4.0]
         sketch = Monoid("longest", "", str, lambda a, b: max(a, b, key=len))
         run(sketch)
+
+
+def test_a_broken_law_in_streams_spines_and_expressions() -> None:
+    def wrong(k: float) -> Any:
+        made = Monoid("mine", 0.0, float, lambda a, b: a + b + k * a * a * b)
+        return sf.apply(made, sf.col("x") * 2).over(sash.rows(2))
+
+    told = "^y: monoid mine is not associative: .* = lift\\(4.0\\)"
+    with pytest.warns(RuntimeWarning, match=told):
+        sash.windowed(TABLE, time="t").agg(y=wrong(1.0))
+    with pytest.warns(RuntimeWarning, match=told):
+        sash.stream(time="t").agg(y=wrong(2.0)).feed(TABLE)
+    with pytest.warns(RuntimeWarning, match=told):
+        sash.windowed(TABLE, time="t").at(TABLE).agg(y=wrong(3.0))
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as F
 
 import sash
+from sash import Monoid
 from sash import functions as sf
 from tests.spark import streams
 
@@ -88,3 +89,14 @@ def test_a_duration_that_is_no_whole_number_of_days_over_dates(spark: SparkSessi
     df = spark.sql("SELECT date'2024-01-01' AS d")
     with pytest.raises(ValueError, match="no whole number of the time column's steps of 1 day"):
         sash.windowed(df, time="d").agg(n=sf.count().over("36 hours"))
+
+
+def test_times_come_to_monoids_in_nanoseconds(spark: SparkSession) -> None:
+    """As in process, though Spark keeps microseconds."""
+    latest = Monoid("latest", 0, int, lambda a, b: b if b else a)
+    df = spark.sql("SELECT timestamp_seconds(id) AS t, date_from_unix_date(id) AS d FROM range(2)")
+    inputs = {"at": "t", "day": "d", "time": sf.TIME}
+    asked = {out: sf.apply(latest, name).over("1 hour") for out, name in inputs.items()}
+    out = sash.windowed(df, time="t").agg(**asked)
+    rows = [(row["at"], row.day, row.time) for row in out.orderBy("t").collect()]
+    assert rows == [(0, 0, 0), (10**9, 86_400 * 10**9, 10**9)]

@@ -70,6 +70,15 @@ WRONG: dict[str, tuple[dict[str, Any], dict[str, Any], type[Exception], str]] = 
 
 
 @pytest.mark.usefixtures("no_job")
+def test_a_broken_law_is_a_warning_before_any_job(df: DataFrame) -> None:
+    wrong = Monoid("wrong", 0.0, float, lambda a, b: a + b + 5 * a * a * b)
+    asked = {"c": sf.apply(wrong, "n").over("1 hour")}
+    with pytest.warns(RuntimeWarning, match="^c: monoid wrong is not associative") as caught:
+        sash.windowed(df, "k", time="ts").agg(**asked)
+    assert caught[0].filename == __file__
+
+
+@pytest.mark.usefixtures("no_job")
 @pytest.mark.parametrize("case", WRONG)
 def test_before_any_job(df: DataFrame, case: str) -> None:
     given, asked, error, message = WRONG[case]

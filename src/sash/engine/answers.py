@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from sash.engine.row_windows import run
 from sash.plan.definition import Aggregation, Query
-from sash.plan.plan import plan_of, typed_monoid
+from sash.plan.plan import plan_of
+from sash.plan.typed import typed_monoid
 from sash.windows import rows
 
 
@@ -30,19 +31,19 @@ def raw_types(query: Query, schema: pa.Schema) -> dict[str, pa.DataType]:
     full, found = query.with_derived(schema), query.answer_types(schema)
     for out, kind in found.items():
         if kind is None:
-            found[out] = _tried(out, query.aggregations[out], full)
+            found[out] = _tried(query.aggregations[out], full)
     return {out: kind for out, kind in found.items() if kind is not None}
 
 
-def _tried(out: str, a: Aggregation, schema: pa.Schema) -> pa.DataType | None:
+def _tried(a: Aggregation, schema: pa.Schema) -> pa.DataType | None:
     """The type that a compiled monoid gives, found on one row; its kernel is then compiled."""
     kinds = [schema.field(name).type for name in a.columns]
     if typed_monoid(a, schema) is not None:
         ones = {f"c{i}": _one(kind) for i, kind in enumerate(kinds)}
         batch = pa.RecordBatch.from_pydict({"time": pa.array([1]), **ones})
         plain = replace(a, columns=tuple(ones), condition=None, derived={}, frame=rows(1))
-        alone = Query((), "time", {out: plain})
-        return next(run(plan_of(alone, batch.schema), [batch])).column(out).type
+        alone = Query((), "time", {"answer": plain})
+        return next(run(plan_of(alone, batch.schema), [batch])).column("answer").type
     return None
 
 

@@ -72,5 +72,13 @@ def try_laws(monoid: Monoid, samples: Sequence[Any], what: str) -> None:
             f"{what}: monoid {found}. Answers will depend on how rows are grouped: mend it, try it "
             "with sash.testing.check_laws, or turn this check off with sf.apply(…, check=False)",
             LawWarning,
-            stacklevel=5,
+            stacklevel=_frames_of_sash(),
         )
+
+
+def _frames_of_sash() -> int:
+    """How many frames up the user's own code is."""
+    frame, found = inspect.currentframe(), 0
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("sash."):
+        frame, found = frame.f_back, found + 1
+    return found

@@ -247,7 +247,8 @@ def _cast(value: Value, name: str) -> Value:
     moment = pa.types.is_timestamp(value.type) or pa.types.is_duration(value.type)
     if moment and (pa.types.is_integer(kind) or pa.types.is_floating(kind)):  # seconds
         unit = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[value.type.unit]
-        seconds = pc.divide(x.cast(pa.int64()).cast(pa.float64()), pa.scalar(float(unit)))
+        steps = x.cast(pa.int64()).cast(pa.float64(), safe=False)  # rounded, as Spark does
+        seconds = pc.divide(steps, pa.scalar(float(unit)))
         whole = pc.floor(seconds).cast(pa.int64())
         return (whole if pa.types.is_integer(kind) else seconds).cast(kind)
     if pa.types.is_floating(value.type) and pa.types.is_integer(kind):
@@ -256,13 +257,19 @@ def _cast(value: Value, name: str) -> Value:
 
 
 def _time_number(value: Value) -> Value:
-    """A time in nanoseconds since 1970, where it is a time; a number as it is."""
+    """A time in nanoseconds since 1970, a duration in nanoseconds; a number as it is."""
     unit = unit_of(value.type)
     if unit is None:
         return value
     kind = pa.int32() if value.type.bit_width == 32 else pa.int64()
     steps = value.cast(kind).cast(pa.int64())
-    return pc.multiply_checked(steps, pa.scalar(unit, pa.int64()))
+    try:
+        return pc.multiply_checked(steps, pa.scalar(unit, pa.int64()))
+    except pa.ArrowInvalid:
+        raise OverflowError(
+            f"a {value.type} does not fit in 64 bits as nanoseconds since 1970, which go from 1677 "
+            'to 2262: give seconds, sf.col("…").cast("double")'
+        ) from None
 
 
 def _part(function: Any) -> Callable[[Value], Value]:

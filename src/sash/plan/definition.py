@@ -80,6 +80,7 @@ class Aggregation(Expression):
     least: int | None = None
     step: int | None = None
     derived: Mapping[str, Expression] = field(default_factory=dict)
+    in_nanoseconds: bool = False  # times that come as numbers do so in nanoseconds, as TIME's
     on_trial: bool = False  # a monoid of the user's own, whose laws are tried on a few rows
 
     def __post_init__(self) -> None:

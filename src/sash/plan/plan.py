@@ -26,6 +26,7 @@ from sash.plan.policy import obeys_typed
 from sash.plan.reach import Reach, reach_of_frame
 from sash.plan.sharing import share
 from sash.plan.slicing import Slices, slices_of
+from sash.plan.typed import typed_monoid, with_nanoseconds
 from sash.plan.types import number_types, tick_kind, unit_of
 from sash.windows.frames import Calendar, Frame, Groups, OwnBounds, Policy, Rows, Session
 
@@ -160,6 +161,7 @@ NUMBERS = "numbers"
 def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> Plan:
     """The plan of a definition over a table of these columns; raises what is wrong with it."""
     query.check(schema)
+    query = with_nanoseconds(query, query.with_derived(schema))
     schema = query.with_derived(schema)
     unit = unit_of(schema.field(query.time).type)
     frames: dict[Any, FramePlan] = {}
@@ -271,15 +273,6 @@ def _distinct(asked: Sequence[Aggregation]) -> tuple[tuple[Aggregation, ...], li
     # In one order, whatever they were asked in, so that one kernel serves.
     order = sorted(range(len(first)), key=lambda i: first[i].name)
     return tuple(first[i] for i in order), [order.index(member) for member in members]
-
-
-def typed_monoid(a: Aggregation, schema: pa.Schema) -> Monoid | None:
-    """The variant of an aggregation's monoid over numbers; None if its columns are not."""
-    dtypes = number_types([schema.field(name).type for name in a.columns])
-    if a.monoid is None or dtypes is None:
-        return None
-    typed = a.monoid.of(dtypes[0] if len(dtypes) == 1 else dtypes)
-    return typed if Layout.of(typed.identity, typed.dtype) is not None else None
 
 
 def _kept(

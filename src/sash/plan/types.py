@@ -25,8 +25,8 @@ def number_types(kinds: list[pa.DataType]) -> tuple[np.dtype, ...] | None:
 
 
 def unit_of(kind: pa.DataType) -> int | None:
-    """Nanoseconds of one step of a time type; None for numbers."""
-    if pa.types.is_timestamp(kind):
+    """Nanoseconds of one step of a time, a date or a duration; None for numbers."""
+    if pa.types.is_timestamp(kind) or pa.types.is_duration(kind) or pa.types.is_time(kind):
         return {"s": 1_000_000_000, "ms": 1_000_000, "us": 1_000, "ns": 1}[kind.unit]
     if pa.types.is_date32(kind):
         return 86_400_000_000_000

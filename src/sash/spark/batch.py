@@ -24,6 +24,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
 from sash.engine.answers import answer_types
+from sash.engine.trial import try_without_rows
 from sash.monoids.pickling import check_pickles
 from sash.plan.definition import Query
 from sash.plan.explain import Explanation
@@ -111,6 +112,7 @@ def checked_query(
     for aggregation in query.aggregations.values():
         if aggregation.monoid is not None:
             check_pickles(aggregation.monoid, cloudpickle.dumps)
+    try_without_rows(query, schema)
     return Job(df, given, query, schema, answer_types(query, schema), ties)
 
 
