@@ -11,10 +11,11 @@ from sash import stores
 from sash.conversions import computable, source_of
 from sash.engine.answers import raw_types
 from sash.engine.order import ticks
-from sash.engine.stream.definition import LATE, Stats, StreamDefinition
+from sash.engine.stream.definition import LATE, StreamDefinition
 from sash.engine.stream.live import LiveStream, kept_schema
 from sash.engine.stream.served import METADATA, description
 from sash.engine.stream.shard import Step
+from sash.engine.stream.stats import Stats
 from sash.engine.trial import try_monoids
 from sash.plan.definition import Aggregation, Query
 from sash.plan.explain import Explanation

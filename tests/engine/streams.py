@@ -14,7 +14,8 @@ from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.keys import with_keys
 from sash.engine.stream.manifest import Manifest
 from sash.engine.stream.pages import KEY, BytesPages
-from sash.engine.stream.shard import Shard, Work
+from sash.engine.stream.shard import Shard
+from sash.engine.stream.work import Work
 from sash.engine.table import aggregate
 from sash.plan.plan import plan_of
 from sash.tables import windowed

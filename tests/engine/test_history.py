@@ -15,7 +15,8 @@ from sash import functions as sf
 from sash.engine.stream import shard as shards
 from sash.engine.stream.manifest import Manifest
 from sash.engine.stream.pages import BytesPages
-from sash.engine.stream.shard import Shard, Work
+from sash.engine.stream.shard import Shard
+from sash.engine.stream.work import Work
 from sash.engine.table import aggregate
 from tests.engine.streams import FRAMES, Run, asked, cuts, defined, keyed, rows, same, without
 from tests.engine.test_stream import sample, vary

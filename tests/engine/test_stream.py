@@ -12,7 +12,7 @@ import pytest
 
 import sash
 from sash import functions as sf
-from sash.engine.stream import forest, late, shard
+from sash.engine.stream import forest, late, sealing
 from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.manifest import Manifest
 from sash.engine.stream.pages import StateError
@@ -24,7 +24,7 @@ BY_ROW = [("i", "ascending")]
 
 def vary(rng: np.random.Generator, patch: pytest.MonkeyPatch) -> None:
     """Bulks and leaves of other sizes, so that few rows make tall trees."""
-    patch.setattr(shard, "BULK", int(rng.choice([8, 1 << 14])))
+    patch.setattr(sealing, "BULK", int(rng.choice([8, 1 << 14])))
     patch.setattr(forest, "SMALL", int(rng.choice([0, 30, 8192])))
     patch.setattr(late, "BUFFERED", int(rng.choice([0, 20, 4096])))
     patch.setattr(late, "LATE_PAGES", int(rng.choice([1, 8])))

@@ -19,7 +19,8 @@ from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.keys import with_keys
 from sash.engine.stream.manifest import NAME, Manifest
 from sash.engine.stream.pages import BytesPages
-from sash.engine.stream.shard import Shard, Work
+from sash.engine.stream.shard import Shard
+from sash.engine.stream.work import Work
 from sash.plan.plan import plan_of
 from sash.spark.state import rows_of
 from tests.spark import streams

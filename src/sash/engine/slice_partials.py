@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import localcontext
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,68 +16,18 @@ import pyarrow as pa
 from sash.engine.bounds import Bounds
 from sash.engine.columns import EXACT
 from sash.engine.combiners import as_arrow, partials_of, results_of
+from sash.engine.fold import At, Columns, Groups, fold, folded, folded_plain
 from sash.engine.inputs import Inputs, ObjectInputs, SharedInputs
 from sash.engine.ranks import Ranks
 from sash.engine.tape import Tape
-from sash.kernel.answers import Answers
 from sash.kernel.compiled import Kernel, Target, compiled_or_none
 from sash.kernel.layout import Layout
-from sash.kernel.words import (
-    ANSWER,
-    FIRST_FREE,
-    Address,
-    InputColumns,
-    Memory,
-    Outputs,
-    Partials,
-    attach,
-    combine,
-    give,
-    hold,
-    item,
-    lift,
-    lower,
-    numbers,
-)
+from sash.kernel.words import FIRST_FREE
 from sash.memory.columns import held_rows
 from sash.monoids.monoid import Monoid, same
 from sash.plan.plan import Plan, State
-from sash.swag.inputs import addresses, items
+from sash.swag.inputs import items
 from sash.swag.registry import ALGORITHMS
-
-
-class Columns(NamedTuple):
-    """Nothing is kept in cells."""
-
-    part: Partials
-    held: int
-
-
-class At(NamedTuple):
-    """Nothing is kept from one slice to the next."""
-
-    none: int
-
-
-def fold(
-    memory: Memory,
-    at: At,
-    xs: InputColumns,
-    base: int,
-    n: int,
-    lo: Address,
-    hi: Address,
-    out: Outputs,
-) -> At:
-    """The rows lo to hi - 1 of each of n slices, combined: as many combines as rows, less n."""
-    q = attach(memory)
-    begins, ends = numbers(lo), numbers(hi)
-    for i in range(n):
-        v = hold(q, ANSWER, lift(q, item(xs, begins[i] - base)))
-        for row in range(begins[i] + 1, ends[i]):
-            v = hold(q, ANSWER, combine(v, lift(q, item(xs, row - base))))
-        give(out, i, lower(v))
-    return at
 
 
 class SlicePartials:
@@ -121,30 +71,16 @@ class SlicePartials:
 
     def _add(self, lo: np.ndarray, hi: np.ndarray) -> None:
         inputs = self._inputs
+        groups = Groups(lo, hi, inputs.base)
         if self._kernel is None:
-            xs, base = items(inputs.values), inputs.base
             with localcontext(EXACT):
-                self._objects += [
-                    self._fold_plain(xs, begin - base, end - base)
-                    for begin, end in zip(lo.tolist(), hi.tolist(), strict=True)
-                ]
+                self._objects += folded_plain(self._monoid, items(inputs.values), groups)
             return
-        assert self._layout is not None
         held = held_rows(self._layout, self._monoid.identity, FIRST_FREE)
         columns = inputs.values if isinstance(inputs.values, tuple) else (inputs.values,)
-        out = Answers(self._kernel.answer, len(lo))
-        self._kernel.run(
-            (0, -1, 0 if held is None else held.ctypes.data), At(0), addresses(columns),
-            inputs.base, len(lo), lo.ctypes.data, hi.ctypes.data, out.address,
-        )  # fmt: skip
-        for tape, column in zip(self._columns, leaves_of(out.values), strict=True):
+        made = folded(self._kernel, columns, groups, held)
+        for tape, column in zip(self._columns, made, strict=True):
             tape.add(column)
-
-    def _fold_plain(self, xs: list[Any], begin: int, end: int) -> Any:
-        total = self._monoid.lift(xs[begin])
-        for x in xs[begin + 1 : end]:
-            total = self._monoid.combine(total, self._monoid.lift(x))
-        return total
 
     def known(self, slices: Bounds) -> Bounds:
         """Windows of slices as windows of those that have a partial."""
@@ -213,10 +149,3 @@ def over_partials(monoid: Monoid, typed: bool) -> Monoid:
     scope: dict[str, Callable[[Any], Any]] = {}
     exec(f"def lift(x):\n    return {found}\n", {"__name__": __name__}, scope)
     return monoid.with_(lift=scope["lift"], typed=None)
-
-
-def leaves_of(values: np.ndarray) -> list[np.ndarray]:
-    """The numbers of partials, a contiguous column each."""
-    if values.dtype.names is None:
-        return [np.ascontiguousarray(values)]
-    return [leaf for name in values.dtype.names for leaf in leaves_of(values[name])]

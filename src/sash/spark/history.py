@@ -24,7 +24,8 @@ from sash.engine.order import ticks
 from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.manifest import NAME
 from sash.engine.stream.pages import BytesPages, from_bytes
-from sash.engine.stream.shard import Shard, Work
+from sash.engine.stream.shard import Shard
+from sash.engine.stream.work import Work
 from sash.spark.names import quoted
 from sash.spark.types import arrow_schema
 

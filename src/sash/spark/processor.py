@@ -90,7 +90,7 @@ class Processor(StatefulProcessor):
 
     def _prepare(self) -> None:
         """What rows need, made when the first ones are there."""
-        from sash.engine.stream.shard import Work
+        from sash.engine.stream.work import Work
         from sash.spark.local_pages import LocalPages, NoPages
 
         if self._ready:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
-from sash.engine.stream.definition import Stats
+from sash.engine.stream.stats import Stats
 
 PREFIX = "sash: "
 """How the names of Sash's figures in Spark's progress begin; aggregations follow."""

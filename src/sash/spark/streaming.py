@@ -32,10 +32,11 @@ from pyspark.sql.types import (
 )
 
 from sash.engine.stream.capacity import estimated
-from sash.engine.stream.definition import LATE, Stats, StreamDefinition
+from sash.engine.stream.definition import LATE, StreamDefinition
 from sash.engine.stream.explain import explain_stream
 from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.served import METADATA, description
+from sash.engine.stream.stats import Stats
 from sash.plan.definition import Query
 from sash.plan.explain import Explanation, Step
 from sash.plan.plan import Options, plan_of

@@ -11,7 +11,7 @@ import math
 import pyarrow as pa
 
 from sash.engine.stream.definition import StreamDefinition
-from sash.engine.stream.shard import BULK
+from sash.engine.stream.sealing import BULK
 from sash.plan.explain import Step
 
 ROWS_PER_CORE_SECOND = 1_000_000

@@ -15,30 +15,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import pyarrow as pa
 
 from sash.engine.expressions import outputs
-from sash.engine.stream.pages import StateError
 from sash.engine.stream.partials import PartialState
+from sash.engine.stream.refused import check
 from sash.plan.choose import Choice, Cost
 from sash.plan.definition import output_schema
-from sash.plan.expressions import columns_of
 from sash.plan.plan import FramePlan, Plan, State
 from sash.plan.reach import Reach, reach_of, steps_of
-from sash.plan.types import tick_kind
-from sash.windows.duration import Duration
 from sash.windows.frames import (
-    Calendar,
     Lifetime,
-    OwnBounds,
     Range,
     Rows,
     Session,
     Sliding,
-    SlidingCalendar,
-    SlidingRows,
     Until,
     length,
 )
@@ -49,23 +42,6 @@ Structure = Literal["tree", "rows", "tail", "so far", "waiting", "slices"]
 PARTIALS = ("count", "known", "first", "last", "argument", "combine")
 """The kinds of states that partials answer; others need the rows of a window."""
 Emit = Literal["final", "arrival", "update"]
-
-
-class Stats(NamedTuple):
-    """Figures of a batch: rows in, out and late, what was read and written, what is kept."""
-
-    rows_in: int = 0
-    rows_out: int = 0
-    rows_late: int = 0
-    keys: int = 0
-    rows_read: int = 0
-    partials_read: int = 0
-    combined: int = 0
-    state_bytes: int = 0
-    state_rows: int = 0
-    read: int = 0
-    written: int = 0
-    keys_forgotten: int = 0
 
 
 @dataclass(frozen=True)
@@ -88,73 +64,7 @@ class StreamDefinition:
     lead: float = 0
 
     def __post_init__(self) -> None:
-        every = self.plan.query.every
-        for out, a in self.plan.query.aggregations.items():
-            if isinstance(a.frame, OwnBounds):
-                raise ValueError(
-                    f"{out}: bounds of each row's own do not run on a stream: they may reach any "
-                    "row of the key; give a duration or a number of rows"
-                )
-        if self.emit == "update":
-            self._check_values()
-        for kind in () if every is None else every.kinds:
-            if isinstance(kind, SlidingCalendar):
-                raise ValueError(
-                    "every: calendar windows do not run on a stream; give a duration, as in '1 day'"
-                )
-            if isinstance(kind, SlidingRows):
-                raise ValueError(f"every: {kind} does not run on a stream: give windows by time")
-            if kind.closed != "left":
-                raise ValueError("every: windows of a stream are [start, end): leave out closed")
-            if kind.fill:
-                raise ValueError(
-                    "every: fill=True does not run on a stream: a key's last is not known"
-                )
-        if self.plan.query.ties:
-            raise ValueError("time: several columns of order do not run on a stream; give one")
-        if every is not None and len(every.kinds) > 1 and "rows" in self.of_structure:
-            names = ", ".join(self.outputs_of("rows"))
-            raise ValueError(
-                f"{names}: on a stream with windows of several kinds, every takes aggregations "
-                "that slices answer: make a call for each kind"
-            )
-
-    def _check_values(self) -> None:
-        """Raise ValueError where a key's value at a moment has no meaning."""
-        query = self.plan.query
-        if query.every is not None:
-            raise ValueError("every gives a window once, when it is complete: use emit='final'")
-        if self.lead and tick_kind(self.schema.field(query.time).type) != "i":
-            raise ValueError(f"lead: {query.time!r} is a float: use times or whole numbers")
-        for out, a in query.aggregations.items():
-            name, frame = out.partition(" #")[0], a.frame
-            if frame is not None and frame.needs_following:
-                raise ValueError(
-                    f"{name}: {frame} looks ahead, and the value of a key is that of now: end the "
-                    "window at the row, or use emit='final'"
-                )
-            if isinstance(frame, Calendar) or a.how == "rank":
-                raise ValueError(
-                    f"{name}: {a} over {frame} has no value at a moment without a row: use a "
-                    "window of a length, or emit='final'"
-                )
-            if frame is not None and (frame.exclude is not None or not frame.peers):
-                raise ValueError(
-                    f"{name}: there is no row at a moment that {frame} could leave out: use a "
-                    "frame without exclude and peers, or emit='final'"
-                )
-        self.check_results()
-
-    def check_results(self) -> None:
-        """Raise ValueError where a result is not made of aggregations alone."""
-        query = self.plan.query
-        for out, result in query.results.items():
-            own = [name for name in columns_of(result) if name not in query.aggregations]
-            if own:
-                raise ValueError(
-                    f"{out}: it reads the row's column {own[0]!r}, and the value of a key has no "
-                    "row: make it of aggregations alone"
-                )
+        check(self)
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -348,100 +258,6 @@ class StreamDefinition:
             return f"{ticks:g}"
         return (EPOCH + timedelta(microseconds=ticks * unit // 1000)).isoformat(sep=" ")
 
-    # The definition that state is of.
-
-    def described(self) -> dict[str, Any]:
-        """What the state depends on, by name."""
-        query = self.plan.query
-        frames = {out: f"{a} over {a.frame}" for out, a in query.aggregations.items()}
-        kept = {
-            f"{kind}: {self._kept(state)}"
-            for kind in ("tail", "so far", "waiting")
-            for state in self.of_structure.get(kind, [])
-        }
-        return {
-            "keys": list(query.by),
-            "time": query.time,
-            "columns": {name: str(self.schema.field(name).type) for name in self.needed},
-            "other columns": {name: str(self.schema.field(name).type) for name in self.passthrough},
-            "emit": self.emit,
-            "shards": self.shards,
-            "every": None if query.every is None else str(query.every),
-            "ahead": None if math.isinf(self.ahead) else self.ahead,
-            "bulks": self.keeps_bulks,
-            "partials": [state.name for state in self.partials],
-            "per key": sorted(kept),
-            "aggregations": frames,
-        }
-
-    def _kept(self, state: State) -> str:
-        """What a key keeps for a state: of partials also which ones, rows serve any."""
-        frame = str(self.plan.frames[state.frame].frame)
-        if self.structure(state) != "so far":
-            return frame
-        return f"{frame}, {PartialState(self.plan, state).name}"
-
-    def _shown(self, name: str, value: Any) -> str:
-        """A part of a definition in words, with durations in place of ticks."""
-        if name == "ahead":
-            unit = self.plan.unit
-            if value is None:
-                return "without end"
-            return f"{value:g}" if unit is None else str(Duration(round(value * unit)))
-        if isinstance(value, dict):
-            return ", ".join(f"{key} {kind}" for key, kind in value.items()) or "none"
-        return ", ".join(value) if isinstance(value, list | tuple) else str(value)
-
-    def accept(self, known: dict[str, Any], complete: float | None, mark: float | None) -> bool:
-        """Whether state of another definition goes on with this one: True if its tree is to
-        be built again from its rows. StateError where the state cannot answer.
-
-        `complete`: from which time on the state has all rows (None: all there ever were);
-        `mark`: its watermark.
-        """
-        new = self.described()
-        for name in (
-            "keys",
-            "time",
-            "every",
-            "emit",
-            "columns",
-            "other columns",
-            "shards",
-            "ahead",
-        ):
-            if known.get(name) != new[name]:
-                old, now = self._shown(name, known.get(name)), self._shown(name, new[name])
-                raise StateError(_changed(LABELS.get(name, name), old, now))
-        if mark is None:
-            return False  # nothing was sealed yet
-        missing = sorted(set(new["per key"]) - set(known["per key"]))
-        if missing:
-            old, now = (self._shown("per key", d["per key"]) for d in (known, new))
-            raise StateError(_changed("what each key keeps", old or "nothing", now))
-        if self.by_time and not known["bulks"]:
-            raise StateError(_changed("windows by time", "none", new["aggregations"]))
-        if self.plan.query.every is not None and known["partials"] != new["partials"]:
-            raise StateError(
-                _changed("what slices have combined", known["aggregations"], new["aggregations"])
-            )
-        if self.by_time and complete is not None and self.horizon(mark) < complete:
-            raise StateError(
-                f"the stream's windows have become longer: they reach back to "
-                f"{self.moment(self.horizon(mark))}, and the state has all rows only from "
-                f"{self.moment(complete)} on. Go on with windows that are no longer, or start from "
-                "a new checkpoint"
-            )
-        return known["partials"] != new["partials"]
-
-
-LABELS = {
-    "ahead": "how far windows reach after a row",
-    "every": "the windows of every",
-    "other columns": "columns that are passed on",
-}
-"""What a part of a definition is called in messages, where its name does not say."""
-
 
 def _from_the_first(frame: Any) -> bool:
     """Whether a frame has all rows so far, up to the current one."""
@@ -452,15 +268,3 @@ def _from_the_first(frame: Any) -> bool:
 
 def _or_infinity(value: float | None) -> float:
     return math.inf if value is None else value
-
-
-def _changed(what: str, old: Any, new: Any) -> str:
-    if what == "shards":
-        return (
-            f"the stream was started with {old} shards, now there are {new}, so keys would be "
-            f"elsewhere: give windowed(…, shards={old}), or start from a new checkpoint"
-        )
-    return (
-        f"the stream was started with another definition: {what}: {old} then, {new} now. Go "
-        "on with the old one, or start from a new checkpoint"
-    )

@@ -26,6 +26,7 @@ import pyarrow as pa
 from sash.engine.columns import numbers, one_array
 from sash.engine.stream.buffer import Buffer
 from sash.engine.stream.carried import Carried
+from sash.engine.stream.items import Items
 from sash.engine.stream.manifest import Node, Trunk
 from sash.engine.stream.maps import (
     KeyMap,
@@ -45,7 +46,7 @@ from sash.engine.stream.maps import (
     whole_of,
 )
 from sash.engine.stream.pages import CHECK, KEY, Page, Pages
-from sash.engine.stream.partials import Items, PartialState
+from sash.engine.stream.partials import PartialState
 
 SMALL = 8192
 """Two leaves that have no more rows than this together become one."""

@@ -21,9 +21,10 @@ from sash.engine.columns import filled, numbers, one_array
 from sash.engine.frames import Finder
 from sash.engine.row_windows import ends_of
 from sash.engine.rows import HELD
+from sash.engine.stream.items import Items
 from sash.engine.stream.maps import KeyMap, prefix, prove_equal, starts
 from sash.engine.stream.pages import CHECK, KEY
-from sash.engine.stream.partials import Items, PartialState
+from sash.engine.stream.partials import PartialState
 from sash.engine.stream.tails import Tails
 from sash.engine.tape import Tape
 from sash.plan.plan import FramePlan, Plan, plan_of
@@ -191,8 +192,8 @@ class SoFarWindows:
         last = np.append(begins[1:], len(ids)) - 1
         # A window's items go from its start to the last item of the key: keys in between, which
         # are the items before the start, are groups that nobody reads.
-        edges = np.sort(np.concatenate([begins, lo[last], [len(ids)]]))
-        where = np.searchsorted(edges, lo[last], "right") - 1
+        edges = np.unique(np.concatenate([begins, lo[last], [len(ids)]]))
+        where = np.searchsorted(edges, lo[last])
         columns = {
             KEY: pa.array(ids[last]),
             CHECK: pa.array(keys_of(rows).checks),

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from sash.engine.stream.buffer import NODE, Buffer, number_of, place_of
 from sash.engine.stream.forest import Forest
+from sash.engine.stream.items import Items
 from sash.engine.stream.lookups import merged_order
 from sash.engine.stream.manifest import Node
 from sash.engine.stream.maps import (
@@ -31,7 +32,6 @@ from sash.engine.stream.maps import (
     taken,
     unique,
 )
-from sash.engine.stream.partials import Items
 
 LATE_PAGES = 8
 """So many pages of late rows, and a leaf is written again as one."""

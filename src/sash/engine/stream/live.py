@@ -9,11 +9,13 @@ import pyarrow as pa
 
 from sash.engine.columns import one_array
 from sash.engine.order import ticks
-from sash.engine.stream.definition import Stats, StreamDefinition
+from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.keys import with_keys
 from sash.engine.stream.manifest import NAME, Manifest
 from sash.engine.stream.pages import Bytes, BytesPages, MemoryPages, PageStore
-from sash.engine.stream.shard import Shard, Step, Work
+from sash.engine.stream.shard import Shard, Step
+from sash.engine.stream.stats import Stats
+from sash.engine.stream.work import Work
 from sash.stores import Store
 from sash.stores.encoding import seal, unseal
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from sash.engine.columns import numbers, one_array
+from sash.engine.stream.items import Items
 from sash.engine.stream.lookups import (
     LEAST,
     MOST,
@@ -23,7 +24,6 @@ from sash.engine.stream.lookups import (
     spread,
 )
 from sash.engine.stream.pages import CHECK, KEY
-from sash.engine.stream.partials import Items
 
 
 class Collision(Exception):

@@ -14,7 +14,8 @@ from sash.engine.stream.current import Asked
 from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.maps import KeyMap
 from sash.engine.stream.pages import MemoryPages
-from sash.engine.stream.shard import Shard, Work
+from sash.engine.stream.shard_state import ShardState
+from sash.engine.stream.work import Work
 from sash.stores.encoding import encode
 
 METADATA = "sash.values"
@@ -56,6 +57,6 @@ def _nothing(definition: StreamDefinition) -> tuple[Any, ...]:
     """The values of a key that has no rows."""
     work = Work(definition)
     keys = KeyMap(np.zeros(1, np.int64), np.zeros(1, np.int64), None, [])
-    shard = Shard(work, MemoryPages(), None)
-    answers = shard.values.answers(Asked.now(keys, 0, work.dtype))
+    values = ShardState(work, MemoryPages(), None).values
+    answers = values.answers(Asked.now(keys, 0, work.dtype))
     return tuple(value[0].as_py() for value in outputs(definition.plan, {}, answers))

@@ -22,9 +22,10 @@ from sash.engine.periodic_bounds import FIRST, ROOM, At, Columns, windows
 from sash.engine.periodic_windows import PeriodicWindows
 from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.forest import Forest
+from sash.engine.stream.items import Items
 from sash.engine.stream.maps import KeyMap, prefix, prove_equal, starts, whole_of
 from sash.engine.stream.pages import CHECK, KEY
-from sash.engine.stream.partials import Items, PartialState
+from sash.engine.stream.partials import PartialState
 from sash.engine.tape import Tape
 from sash.kernel.compiled import compiled
 from sash.plan.periodic import KIND

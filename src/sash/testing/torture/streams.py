@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from sash import functions as sf
 from sash import stores
-from sash.engine.stream import forest, keys, late, shard
+from sash.engine.stream import forest, keys, late, sealing
 from sash.engine.stream.pages import StateError
 from sash.monoids import Count
 from sash.streams import stream
@@ -208,7 +208,7 @@ def in_order(table: pa.Table, by: list[str]) -> list[dict[str, Any]]:
 def small_trees(dice: Random) -> Iterator[None]:
     """Bulks, leaves and buffers of other sizes, so that few rows make tall trees."""
     sizes = (
-        (shard, "BULK", (8, 1 << 14)),
+        (sealing, "BULK", (8, 1 << 14)),
         (forest, "SMALL", (0, 30, 8192)),
         (late, "BUFFERED", (0, 20, 4096)),
         (late, "LATE_PAGES", (1, 8)),

@@ -1,0 +1,113 @@
+"""What a shard keeps from batch to batch, with the windows that read it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from sash.engine.columns import numbers, one_array
+from sash.engine.stream.compatibility import accepts, described
+from sash.engine.stream.current import Values
+from sash.engine.stream.forest import Forest
+from sash.engine.stream.manifest import Manifest
+from sash.engine.stream.pages import CHECK, KEY, Pages, PageStore
+from sash.engine.stream.tails import Tails
+from sash.engine.stream.work import Work
+
+
+class ShardState:
+    """The pages of a shard and the manifest that names them; the latter is changed in place."""
+
+    def __init__(self, work: Work, store: PageStore, manifest: Manifest | None) -> None:
+        self.work, self.definition = work, work.definition
+        self.pages = Pages(store)
+        now = described(self.definition)
+        self.manifest = manifest or Manifest(now)
+        self._forest: Forest | None = None
+        known = self.manifest
+        if accepts(self.definition, known.definition, known.complete, known.watermark):
+            self.forest.rebuild()
+        self.manifest.definition = now
+
+    @property
+    def forest(self) -> Forest:
+        """The bulks of rows, or of slices."""
+        sliced, query = self.work.sliced is not None, self.definition.plan.query
+        if self._forest is None or self._forest.trunk is not self.manifest.bulks:
+            self._forest = Forest(
+                self.manifest.bulks, self.pages, self.definition.partials, self.definition.time,
+                query.by if sliced else (), sliced,
+            )  # fmt: skip
+        return self._forest
+
+    @property
+    def reread(self) -> Forest:
+        """With `every`, the bulks of rows that slices do not stand for."""
+        return Forest(self.manifest.reread, self.pages, [], self.definition.time)
+
+    def tails(self, name: str) -> Tails:
+        """What keys keep for a frame that time does not bound."""
+        return Tails(name, self.manifest, self.pages, self.definition.time)
+
+    @property
+    def values(self) -> Values:
+        """What keys' values are."""
+        work = self.work
+        kept = work.by_time, work.so_far, work.tails, work.rows
+        return Values(self.definition, self.forest, *kept, self.tails)
+
+    def times(self, rows: pa.Table) -> np.ndarray:
+        """The times of rows, in ticks."""
+        times = numbers(one_array(rows.column(self.definition.time)))
+        return times.astype(self.work.dtype, copy=False)
+
+    def check_of(self, number: int) -> int | None:
+        """The second hash of the key that has a number in the committed state, if one has."""
+        trunks = self.manifest.bulks, self.manifest.reread
+        nodes = [node for trunk in trunks for node in trunk.nodes.values()]
+        leaves = [page for node in nodes for page in (node.rows, *node.late)]
+        leaves += [trunk.late for trunk in trunks]
+        for page in (*leaves, *(p for pages in self.manifest.tails.values() for p in pages)):
+            if page is not None:
+                table = self.pages.table(page)
+                ids = numbers(one_array(table.column(KEY)))
+                places = np.flatnonzero(ids == number)
+                if len(places):
+                    return int(table.column(CHECK)[int(places[0])].as_py())
+        return None
+
+    def forget(self, now: float | None) -> None:
+        """Drop what no longer counts once the watermark is there."""
+        manifest, definition = self.manifest, self.definition
+        for name in manifest.tails:
+            self.tails(name).merge(self._gone(name, now))
+        if now is None:
+            return
+        if definition.plan.query.every is not None:
+            self.forest.evict(definition.horizon(now))
+            self.reread.evict(definition.horizon(now))
+            return
+        if definition.keeps_bulks:
+            self.forest.drop_rest(now - definition.ahead)
+            horizon = definition.horizon(now)
+            self.forest.evict(horizon)
+        else:
+            horizon = now
+        if not math.isinf(horizon):
+            manifest.complete = max(
+                horizon, -math.inf if manifest.complete is None else manifest.complete
+            )
+
+    def _gone(self, name: str, now: float | None) -> Callable[[np.ndarray], np.ndarray] | None:
+        """Which keys of a structure can be forgotten, by the times of their last rows."""
+        if now is None:
+            return None
+        settled = now - self.definition.ahead  # later rows are still to come to the tails
+        edge = -math.inf if self.definition.idle is None else settled - self.definition.idle
+        so_far = self.work.so_far.get(name)
+        if so_far is not None and so_far.gap is not None:
+            edge = max(edge, settled - so_far.gap)
+        return None if math.isinf(edge) else lambda times: times < edge
