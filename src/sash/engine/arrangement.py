@@ -162,9 +162,8 @@ def starts_of(
     parts = team.parts(n)
     counts = np.zeros((len(parts), size), np.int64)
     team.map(lambda k: count(counts[k], *parts[k]), range(len(parts)))
-    flat = counts.T.ravel()
-    starts = (np.cumsum(flat) - flat).reshape(size, len(parts))
-    return np.ascontiguousarray(starts.T), parts
+    loops.kernel(loops.begin_codes, loops.Counts, INT64)(memory_of(counts), size, len(parts))
+    return counts, parts
 
 
 RUN = 512

@@ -23,16 +23,13 @@ from sash.engine.columns import one_array
 from sash.engine.expressions import outputs
 from sash.engine.moments import Moments
 from sash.engine.order import codes_of, ticks
-from sash.engine.parts import Part, Sorted, moved
+from sash.engine.parts import Part, Sorted
+from sash.engine.reached import Near, only, only_cells
 from sash.engine.team import Team
 from sash.plan.definition import Query, output_schema
 from sash.plan.plan import BY_DEFAULT, Options, Plan, plan_of
-from sash.plan.reach import Reach, reach_of
+from sash.plan.reach import reach_of
 from sash.plan.spine import common_type
-
-LOOKS, WORTH_LEAVING_OUT = 1 << 14, 0.5
-"""Events that are looked at; and the share of them that windows can reach, below which it is
-worth to leave the others out."""
 
 
 @dataclass(frozen=True)
@@ -42,9 +39,12 @@ class Side:
     codes: Codes | None
     times: np.ndarray
 
-    def only(self, rows: np.ndarray) -> Side:
-        codes = None if self.codes is None else Codes(self.codes.values[rows], self.codes.size)
-        return Side(codes, self.times[rows])
+    def only(self, rows: np.ndarray, team: Team) -> Side:
+        """Some of the rows."""
+        codes = self.codes
+        if codes is not None:
+            codes = Codes(only_cells(codes.values, rows, team), codes.size)
+        return Side(codes, only_cells(self.times, rows, team))
 
 
 def aggregate(
@@ -62,15 +62,13 @@ def aggregate(
     query, events, asked = _comparable(query, events, spine)
     with Team(threads or os.cpu_count() or 1) as team:
         there, here = _sides(query, events, spine, asked, team)
-        reached = _reachable(reach_of(query, events.schema), there, here)
-        if reached is not None:
-            there, events = there.only(reached), events.filter(pa.array(reached))
-        order = arranged(there.codes, there.times, team)
-        needed = tables.needed_columns(query, events, order)
-        rows = Sorted(needed, tables.starts_of(there.codes, order, team))
-        plan = plan_of(_keyless(query), needed.schema, options)
         back = arranged(here.codes, here.times, team)
-        moments = _moments(there, order, here, back, asked)
+        times, begins = _times(here, back), _begins(here, back)
+        near = Near.to(times, begins, reach_of(query, events.schema))
+        rows, of_codes = _in_order(_keyless(query), events, there, near, team)
+        plan = plan_of(_keyless(query), rows.table.schema, options)
+        first, stop = (np.repeat(e, np.diff(begins)) for e in (of_codes[:-1], of_codes[1:]))
+        moments = Moments(times, first, stop, _known(asked, back))
         answers = _run(plan, rows, moments, team)
         found = {
             name: answer if back is None else back.back(answer) for name, answer in answers.items()
@@ -79,6 +77,22 @@ def aggregate(
     own = {name: one_array(spine.column(name)) for name in read}
     made = outputs(plan, own, found)
     return pa.table([*spine.columns, *made], names=[*spine.column_names, *query.outputs])
+
+
+def _in_order(
+    query: Query, events: pa.Table, side: Side, near: Near, team: Team
+) -> tuple[Sorted, np.ndarray]:
+    """Events in order, without those out of reach where these are many; and where those of each
+    code begin."""
+    events = events.select(query.columns())
+    reached = near.rows(side.times, None if side.codes is None else side.codes.values, team)
+    if reached is not None:
+        side = side.only(reached, team)
+        columns = [only(one_array(column), reached, team) for column in events.columns]
+        events = pa.table(columns, names=events.column_names)
+    order = arranged(side.codes, side.times, team)
+    needed = tables.needed_columns(query, events, order)
+    return Sorted(needed, tables.starts_of(side.codes, order, team)), _begins(side, order)
 
 
 def _keyless(query: Query) -> Query:
@@ -127,53 +141,27 @@ def _sides(
     return Side(mine, times), Side(theirs, moments)
 
 
-def _reachable(reach: Reach, events: Side, spine: Side) -> np.ndarray | None:
-    """Which events windows can reach, by key and by time; None where that is most of them."""
-    step = max(1, len(events.times) // LOOKS)
-    asked = None
-    if spine.codes is not None:
-        asked = np.zeros(spine.codes.size, np.bool_)
-        asked[spine.codes.values] = True
-    lo, hi = None, None
-    if reach.by_time:
-        lo = moved(spine.times.min(), -reach.behind)  # type: ignore[operator]
-    if reach.ahead is not None and reach.rows_ahead == 0:
-        hi = moved(spine.times.max(), reach.ahead)
+def _begins(side: Side, order: Arrangement | None) -> np.ndarray:
+    """Where the rows of each code begin in order, and where the last ones end."""
+    n = len(side.times)
+    if side.codes is None:
+        return np.array([0, n])
+    if order is not None:
+        return np.append(order.begins, n)
+    return np.append(0, np.cumsum(np.bincount(side.codes.values, minlength=side.codes.size)))
 
-    def reached(times: np.ndarray, codes: np.ndarray | None) -> np.ndarray:
-        found = np.ones(len(times), np.bool_)
-        if asked is not None:
-            found &= asked[codes]
-        if lo is not None:
-            found &= times >= lo
-        return found if hi is None else found & (times <= hi)
 
-    codes = None if events.codes is None else events.codes.values
-    look = reached(events.times[::step], None if codes is None else codes[::step])
-    if not len(look) or look.mean() >= WORTH_LEAVING_OUT:
+def _known(asked: pa.Array, back: Arrangement | None) -> np.ndarray | None:
+    """Which moments in order are times at all; None: all."""
+    if not asked.null_count:
         return None
-    return reached(events.times, codes)
+    known = np.asarray(asked.is_valid())
+    return known if back is None else back.into(pa.array(known.view(np.int8))).to_numpy() == 1
 
 
-def _moments(
-    events: Side, order: Arrangement | None, spine: Side, back: Arrangement | None, asked: pa.Array
-) -> Moments:
-    """The spine's times in order, each with the events of its key."""
-    m, n = len(spine.times), len(events.times)
-    known = np.asarray(asked.is_valid()) if asked.null_count else None
-    times = spine.times
-    if back is not None:
-        times = back.into(pa.array(times)).to_numpy()
-        known = None if known is None else back.into(pa.array(known.view(np.int8))).to_numpy() == 1
-    if spine.codes is None or events.codes is None:
-        return Moments(times, np.zeros(m, np.int64), np.full(m, n), known)
-    codes = spine.codes.values if back is None else back.codes
-    if order is None:
-        counts = np.bincount(events.codes.values, minlength=events.codes.size)
-        begins = np.cumsum(counts) - counts
-    else:
-        begins = order.begins
-    return Moments(times, begins[codes], np.append(begins[1:], n)[codes], known)
+def _times(side: Side, order: Arrangement | None) -> np.ndarray:
+    """Times in order."""
+    return side.times if order is None else order.into(pa.array(side.times)).to_numpy()
 
 
 def _run(plan: Plan, events: Sorted, moments: Moments, team: Team) -> dict[str, pa.Array]:
@@ -181,7 +169,7 @@ def _run(plan: Plan, events: Sorted, moments: Moments, team: Team) -> dict[str, 
     asked = _parts(plan, events, moments, team)
     found = team.map(lambda part: _answers(plan, events, part), asked)
     whole = pa.concat_tables(itertools.chain.from_iterable(found), promote_options="permissive")
-    return {name: one_array(whole.column(name)) for name in whole.column_names}
+    return dict(zip(whole.column_names, team.map(one_array, whole.columns), strict=True))
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,25 @@ def place(memory: Memory, begin: int, end: int) -> int:
     return 0
 
 
+class Counts(NamedTuple):
+    """What `begin_codes` reads and writes: for each part, its rows of each code."""
+
+    counts: Int64
+    held: int
+
+
+def begin_codes(memory: Memory, size: int, parts: int) -> int:
+    """Turn counts into where the first row of each code of each part goes."""
+    q = attach(memory)
+    row = 0
+    for code in range(size):
+        for i in range(code, parts * size, size):
+            n = q.counts[i]
+            q.counts[i] = row
+            row += n
+    return row
+
+
 class Cells(NamedTuple):
     """What `scatter` and `gather` read and write."""
 

@@ -109,12 +109,12 @@ class Around:
         return min(stop, first + max(int(by_time), int(rank) + self.rows_ahead))
 
 
-def moved(time: Any, by: float) -> Any:
-    """A time moved by so much, as a pass of bounds moves it, or further."""
-    if time.dtype.kind == "f":
-        return time + time.dtype.type(by)
-    found = int(time) + (math.floor(by) if by < 0 else math.ceil(by))
-    return np.int64(min(max(found, LEAST), FURTHEST))
+def moved(times: Any, by: float) -> Any:
+    """Times moved by so much, as a pass of bounds moves them, or further."""
+    if times.dtype.kind == "f":
+        return times + times.dtype.type(by)
+    steps = min(max(math.floor(by) if by < 0 else math.ceil(by), LEAST), FURTHEST)
+    return np.clip(times, LEAST - min(steps, 0), FURTHEST - max(steps, 0)) + np.int64(steps)
 
 
 def around(query: Query, table: pa.Table) -> Around | None:
