@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 
 import sash
 from sash import functions as sf
+from sash.spark import asof, asof_near
 from tests.engine.oracle import alike
 from tests.engine.test_asof import AFFINE, FRAMES, sample
 
@@ -30,6 +31,7 @@ def tables() -> tuple[pa.Table, pa.Table]:
 @pytest.fixture(scope="module")
 def frames(spark: SparkSession, tables: Any) -> tuple[DataFrame, DataFrame]:
     events, spine = (spark.createDataFrame(zoned(table)).cache() for table in tables)
+    assert (events.count(), spine.count()) == (N, M)  # so that their sizes are known
     return events, spine
 
 
@@ -121,6 +123,43 @@ def test_one_shuffle_and_one_sort(frames: Any) -> None:
     plan = found._jdf.queryExecution().optimizedPlan().toString()
     assert plan.count("RepartitionByExpression") == plan.count("Sort ") == 1
     assert plan.count("Join") == 0
+
+
+NEAR = {
+    "behind": [sash.range_between("-8 hours", "0 hours")],
+    "around": [sash.range_between("-8 hours", "2 hours"), sash.range_between("-1 hour", "1 hour")],
+    "rows": [sash.rows(3), sash.session("1 hour")],
+    "ahead": [sash.rows_between(0, 2)],
+}
+
+
+@pytest.mark.parametrize(
+    "name", [n if n == "around" else pytest.param(n, marks=pytest.mark.slow) for n in NEAR]
+)
+def test_events_out_of_reach_are_not_shuffled(
+    frames: Any, tables: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(asof_near, "WORTH", 0)
+    choice = "user IS DISTINCT FROM 1 AND asked BETWEEN '2024-04-03' AND '2024-04-05' OR i < 5"
+    events, spine = frames[0], frames[1].where(choice.replace("'2024", "TIMESTAMP '2024"))
+    kept = pa.array(spine.toArrow().column("i").to_pylist())
+    functions = asked({str(i): frame for i, frame in enumerate(NEAR[name])})
+    here = {"by": "user", "time": "asked"}
+    there = sash.windowed(tables[0], "k", time=["ts", "id"])
+    wanted = there.at(tables[1].take(kept), **here).agg(**functions)
+    windows = sash.windowed(events, "k", time=["ts", "id"]).at(spine, **here)
+    assert_same(windows.agg(**functions), wanted, functions)
+    assert "reach     events of the spine's keys" in windows.explain(**functions)
+    merge = asof.prepare(events, spine, windows.query(**functions)).merge
+    assert len(kept) < merge.rows().count() < N + len(kept)
+
+
+def test_a_spine_that_may_change_is_read_once(frames: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asof_near, "WORTH", 0)
+    events, spine = frames
+    assert asof_near.is_worth(events, spine)
+    for other in (spine.limit(3), spine.where(F.rand() < 0.5), spine.distinct()):
+        assert not asof_near.is_worth(events, other)
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 """As-of windows over Spark DataFrames: events and spine in one shuffle and one sort.
 
-    events ∪ spine → (split) → shuffle by key → sort by key, time → mapInArrow(sash.engine)
+    (near) → events ∪ spine → (split) → shuffle by key → sort by key, time → mapInArrow(sash.engine)
 
 Rows of both are one table on the way: keys and times are in the same columns, and other columns
 share one where their types are equal, since a row is an event or the spine's. A spine row says
@@ -10,21 +10,27 @@ where windows end and contributes no value. Only spine rows come back, each once
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType
 
 from sash.plan.definition import Query
-from sash.plan.explain import Explanation
+from sash.plan.explain import Explanation, Step
 from sash.plan.plan import Options
+from sash.plan.reach import Reach, reach_of
 from sash.plan.spine import Role, Spine, common_type
 from sash.spark import batch
 from sash.spark import split as splits
+from sash.spark.asof_near import is_worth, near
 from sash.spark.asof_partition import Work
 from sash.spark.names import as_spelled, quoted
 from sash.spark.types import arrow_schema, spark_type, transferable
+
+NEAR = "events of the spine's keys, from its first windows to its last; the others are not shuffled"
 
 TIME, IS_SPINE = "t", "s"
 """Columns of merged rows; keys are k0, k1, …, other columns c0, c1, …"""
@@ -47,17 +53,32 @@ class Merge:
     events: DataFrame
     spine: DataFrame
     slots: tuple[Slot, ...]
+    reach: Reach
+    keys: tuple[str, ...]
 
-    def rows(self, time: str) -> DataFrame:
-        """Events that have a time, and all rows of the spine."""
-        events = self.events.where(F.col(quoted(time)).isNotNull())
+    def rows(self) -> DataFrame:
+        """Events that have a time, without those out of reach where that is cheap to find; and
+        all rows of the spine."""
+        there, here = self._sides()
+        if self.is_near:
+            there = near(there, here, self.keys, TIME, self.reach)
+        return there.unionAll(here)
+
+    @cached_property
+    def is_near(self) -> bool:
+        """Whether events out of reach are left out."""
+        there, here = self._sides()
+        return is_worth(there, here.select(*self.keys, TIME))
+
+    def _sides(self) -> tuple[DataFrame, DataFrame]:
         spine = self.spine.toDF(*(f"p{i}" for i in range(len(self.spine.columns))))
         of_events = [_cast(slot, slot.event) for slot in self.slots]
         of_spine = [
             _cast(slot, None if slot.spine is None else f"p{slot.spine}") for slot in self.slots
         ]
-        there = events.select(*of_events, F.lit(False).alias(IS_SPINE))
-        return there.unionAll(spine.select(*of_spine, F.lit(True).alias(IS_SPINE)))
+        there = self.events.select(*of_events, F.lit(False).alias(IS_SPINE))
+        here = spine.select(*of_spine, F.lit(True).alias(IS_SPINE))
+        return there.where(F.col(TIME).isNotNull()), here
 
     def slot_of(self, event: str) -> str:
         """The column in which one of the events is."""
@@ -82,7 +103,9 @@ def merge_of(query: Query, at: Spine, events: DataFrame, spine: DataFrame) -> Me
         common = common_type(role, (pair[0], pair[1]), schema, at.schema)
         kind = there if there == here else spark_type(common, pair[0])
         slots.append(Slot(name, kind, pair[0], spine.columns.index(pair[1])))
-    return Merge(events, spine, (*slots, *_others(query, slots, events, spine)))
+    compared = schema.set(schema.get_field_index(query.time), pa.field(query.time, common))
+    others, keys = _others(query, slots, events, spine), tuple(names[:-1])
+    return Merge(events, spine, (*slots, *others), reach_of(query, compared), keys)
 
 
 def _others(query: Query, slots: list[Slot], events: DataFrame, spine: DataFrame) -> list[Slot]:
@@ -127,8 +150,7 @@ def prepare(
     job = batch.checked_query(events, spine, query)
     assert query.spine is not None
     merge = merge_of(query, query.spine, events, spine)
-    rows = merge.rows(query.time)
-    decision = splits.decide(query, job.schema, rows, partitions, split)
+    decision = splits.decide(query, job.schema, merge.rows(), partitions, split)
     options = Options(**planning)
     job = replace(job, partitions=partitions, split=decision, options=options)
     return AsOfJob(job, merge)
@@ -141,7 +163,7 @@ def aggregate(events: DataFrame, spine: DataFrame, query: Query, **options: Any)
     """
     found = prepare(events, spine, query, **options)
     job, merge = found.job, found.merge
-    rows, keys = merge.rows(job.query.time), tuple(f"k{i}" for i in range(len(job.query.by)))
+    rows, keys = merge.rows(), merge.keys
     if job.split.reach is None:
         rows = batch.shuffled(rows, keys, job.partitions)
     else:
@@ -176,4 +198,5 @@ def explain(events: DataFrame, spine: DataFrame, query: Query, **options: Any) -
     """What `aggregate` would run, in words; starts no job."""
     from sash.spark.explain import text
 
-    return text(prepare(events, spine, query, **options).job)
+    found = prepare(events, spine, query, **options)
+    return text(found.job, [Step("reach", NEAR)] if found.merge.is_near else [])

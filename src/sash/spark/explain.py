@@ -5,6 +5,7 @@ Of a stream: its shards, when rows come out, what is kept; then the query.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -20,13 +21,16 @@ BATCH = 65536
 """Rows of an Arrow batch from which on more do not make Spark faster."""
 
 
-def text(job: Job) -> Explanation:
-    """The job, a line for each of its steps, for each frame and for each answer."""
+def text(job: Job, before: Sequence[Step] = ()) -> Explanation:
+    """The job, a line for each of its steps, for each frame and for each answer.
+
+    `before`: steps before the shuffle.
+    """
     steps = [("shuffle", _shuffle(job)), ("sort", _sort(job)), ("split", _split(job))]
     if slow := _arrow(job):
         steps.append(("Arrow", slow))
     plan = plan_of(job.query, job.schema, job.options)
-    return explain(plan, [Step(name, what) for name, what in steps])
+    return explain(plan, [*before, *(Step(name, what) for name, what in steps)])
 
 
 def _shuffle(job: Job) -> str:
