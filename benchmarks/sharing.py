@@ -3,6 +3,7 @@
     python -m benchmarks.sharing                       this version, 10 million rows
     python -m benchmarks.sharing --baseline PATH       and the sources at PATH, taken in turns
     python -m benchmarks.sharing --ranges 2 4 8 32     several ranges: a window each, or FlatFIT
+    python -m benchmarks.sharing --slides 10 100 1000  `every`: pairs, and panes of the same slides
 
 `together` is 4 windows x (count, sum, mean, min, max, standard deviation) in one call; the
 others are one aggregation over one window. Each version runs in a process of its own, which is
@@ -141,6 +142,33 @@ def ranges(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
             yield {"ranges": count, "monoid": monoid.name, **each}
 
 
+def slides(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Nanoseconds per row of `every`, for windows of one and of four sizes, with a maximum each.
+
+    With pairs, sizes are no multiples of the slide, and there are two cuts per slide and size;
+    with panes they are, and there is one per slide. Slicing that cuts only where windows begin
+    has as many slices as panes, and needs an extra combine per answer.
+    """
+    import sash
+    from sash import functions as sf
+
+    data = rows(options.rows, options.keys)
+
+    def run(sizes: list[int], slide: int) -> None:
+        frames = [sash.sliding(f"{size} us", f"{slide} us") for size in sizes]
+        asked = {f"y_{i}": sf.max("x").over(frame) for i, frame in enumerate(frames)}
+        sash.windowed(data, "k", time="t").every().agg(**asked)
+
+    for slide in options.slides:
+        for factors in ((3,), (1, 3, 7, 15)):
+            panes = [factor * slide for factor in factors]
+            pairs = [size + slide // 2 - factor for size, factor in zip(panes, factors)]
+            runs = {"pairs": partial(run, pairs, slide), "panes": partial(run, panes, slide)}
+            best = best_of(runs, 1 + options.repeat)
+            each = {name: seconds * 1e9 / options.rows for name, seconds in best.items()}
+            yield {"rows per key and slide": slide, "sizes": len(factors), **each}
+
+
 def main() -> None:
     """Print the figures as a table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -149,7 +177,8 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--cases", nargs="+", default=["together", *NAMES])
     parser.add_argument("--baseline", type=Path, help="the sources of another version")
-    parser.add_argument("--ranges", nargs="+", type=int, help="measure so many ranges instead")
+    parser.add_argument("--ranges", nargs="+", type=int, help="measure this many ranges instead")
+    parser.add_argument("--slides", nargs="+", type=int, help="measure `every` by these instead")
     parser.add_argument("--out", default="bench-results")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -157,6 +186,8 @@ def main() -> None:
         serve(options)
     elif options.ranges:
         report("ranges", ranges(options), options.out)
+    elif options.slides:
+        report("slides", slides(options), options.out)
     else:
         report("sharing", compare(options), options.out)
 

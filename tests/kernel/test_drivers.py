@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -27,6 +27,24 @@ def declared(memory: Memory, where: At) -> At:
     return where
 
 
+class Range(NamedTuple):
+    first: int
+    past: int
+
+
+def total(memory: Memory, at: At, numbers: Range) -> int:
+    attach(memory)
+    found = 0
+    for i in range(numbers.first, numbers.past):
+        found += i
+    return found
+
+
+def test_a_parameter_may_be_a_record() -> None:
+    kernel = compiled(total, target())
+    assert kernel.run((0, 0, 0), At(0, 0, 0, 1.5), Range(3, 7)) == sum(range(3, 7))
+
+
 def test_a_parameter_without_a_type_is_named() -> None:
     with pytest.raises(TypeError, match="driver undeclared: parameter at has Any; annotate it"):
         compiled(undeclared, target())
@@ -44,7 +62,7 @@ def target() -> Target:
 def test_the_page_has_every_word_and_every_annotation() -> None:
     page = (Path(__file__).parents[2] / "docs" / "kernel.rst").read_text()
     bound = [name for name, word in vars(words).items() if callable(word) and word.__doc__]
-    kinds = ["Memory", "Cursors", "InputColumns", "Outputs", "Pair", "Address"]
+    kinds = ["Memory", "Cursors", "InputColumns", "Outputs", "Pair", "Address", "Windows"]
     rare = {"cycles", "policy", "dtype_of", "outlined"}
     asked = {name for name in bound if name.islower() and not name.startswith("_")} - rare
     missing = [name for name in (*asked, *kinds) if f"``{name}" not in page]

@@ -52,10 +52,23 @@ def test_frames_states_and_columns_are_in_it_once() -> None:
     assert all(state.typed for state in plan.states if state.choice is not None)
 
 
-def test_states_that_answer_for_nothing_of_each_other_are_kept_apart() -> None:
-    names = ("sum", "mean", "min", "max", "stddev")
-    plan = planned({name: getattr(sf, name)("x").over(HOUR) for name in names})
-    assert [state.kept for state in plan.states] == [("Mean",), ("Min",), ("Max",), ("StdDev",)]
+def test_states_that_take_less_time_together_are_kept_in_one_loop() -> None:
+    names = ("sum", "mean", "min", "max", "stddev", "product")
+    asked = {name: getattr(sf, name)("x").over(HOUR) for name in names}
+    plan = planned(asked)
+    kept = [state.kept for state in plan.states]
+    assert kept == [("Mean", "StdDev"), ("Max", "Min"), ("Product",)]
+    told = sash.windowed(TABLE, "k", time="ts").explain(**asked)
+    assert "one state, Mean and StdDev" in told
+    alone = [planned({name: getattr(sf, name)("x").over(HOUR)}).combines for name in names]
+    assert plan.combines == sum(alone) - alone[names.index("sum")]
+
+
+def test_states_that_can_be_subtracted_are_kept_apart_from_others() -> None:
+    names = ("sum", "mean", "stddev")
+    plan = planned({name: getattr(sf, name)("i").over(HOUR) for name in names})
+    found = [(state.kept, state.choice.algorithm) for state in plan.states if state.choice]
+    assert found == [(("Mean",), "SubtractOnEvict"), (("StdDev",), "TwoStacksLite")]
 
 
 @pytest.mark.parametrize("time", ["s", "ts"])

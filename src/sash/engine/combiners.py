@@ -16,11 +16,12 @@ import numpy as np
 import pyarrow as pa
 
 from sash.engine.bounds import Bounds
-from sash.engine.columns import EXACT, with_empty
+from sash.engine.columns import EXACT, leaves, with_empty
 from sash.engine.fixed import Room, room
 from sash.engine.inputs import Inputs, ObjectInputs, SharedInputs
 from sash.engine.pieces import Pieces
-from sash.kernel.answers import Answers
+from sash.kernel.answers import Answers, new_array
+from sash.kernel.answers import Room as Memories
 from sash.kernel.compiled import Target, compiled
 from sash.kernel.layout import Layout
 from sash.kernel.words import (
@@ -57,7 +58,6 @@ class Combiner:
         self._shares = False  # whether others read the inputs too, and someone else fills them
         self._typed, self._state, self._results = state.typed, state, results_of(plan, state)
         self._spares = [Spare() for _ in self._results]
-        self._scratch = np.empty(0)  # for tuples, whose parts are moved to columns of their own
 
     def share(self, inputs: SharedInputs, columns: tuple[str, ...]) -> None:
         """Read the inputs that all states over these columns read."""
@@ -84,24 +84,22 @@ class Combiner:
 
     def answer(self, bounds: Bounds) -> list[pa.Array]:
         known = self.known(bounds)
-        found = self.follow(known)
-        return as_arrow(self._state, self._results, *found, known.empty, self._spares)
+        return as_arrow(self._state, self._results, *self.follow(known, self._memory), known.empty)
 
-    def follow(self, known: Bounds) -> tuple[Any, Any]:
+    def follow(self, known: Bounds, room: Memories = new_array) -> tuple[Any, Any]:
         """The answers over windows of known rows, and which are null."""
         inputs, window = self._inputs, self._window
         if self._typed:
-            return window.follow(inputs.values, inputs.base, *known[:3], self._memory)
+            return window.follow(inputs.values, inputs.base, *known[:3], room)
         with localcontext(EXACT):  # Python's own rounds decimals to 28 digits
             return window.follow(inputs.values, inputs.base, *known[:3])
 
-    def _memory(self, dtype: np.dtype, n: int) -> np.ndarray:
-        """An array for answers."""
+    def _memory(self, dtype: np.dtype, n: int) -> np.ndarray | list[np.ndarray]:
+        """An array for answers, or one for the answers of each aggregation."""
         if len(self._spares) == 1:
             return self._spares[0].take(dtype, n)
-        if len(self._scratch) < n or self._scratch.dtype != dtype:
-            self._scratch = np.empty(n, dtype)
-        return self._scratch[:n]
+        kinds = [dtype[i] for i in range(len(self._spares))]
+        return [spare.take(kind, n) for spare, kind in zip(self._spares, kinds, strict=True)]
 
     def forget(self, row: int) -> None:
         if not self._shares:
@@ -120,10 +118,10 @@ class SearchingCombiner(Combiner):
     def reached(self) -> int:
         return self._tree.reached
 
-    def follow(self, known: Bounds) -> tuple[Any, Any]:
+    def follow(self, known: Bounds, room: Memories = new_array) -> tuple[Any, Any]:
         inputs = self._inputs
         with localcontext(EXACT):
-            return self._tree.search(inputs.values, inputs.base, known.lo, known.hi, self._memory)
+            return self._tree.search(inputs.values, inputs.base, known.lo, known.hi, room)
 
     def forget(self, row: int) -> None:
         at = np.array([row])
@@ -132,7 +130,7 @@ class SearchingCombiner(Combiner):
 
 
 def in_one_piece(plan: Plan, state: State, kinds: list[pa.DataType] | None) -> Combiner:
-    """What combines a state over windows in one piece."""
+    """The combiner of a state over windows in one piece."""
     own = isinstance(plan.frames[state.frame].frame, OwnBounds)
     return (SearchingCombiner if own else Combiner)(plan, state, kinds)
 
@@ -145,7 +143,7 @@ class Spare:
         self._array, self._first, self._expected = np.empty(0), first, expected
 
     def expect(self, n: int) -> None:
-        """So many answers come next."""
+        """n answers come next."""
         self._expected = n
 
     def take(self, dtype: np.dtype, n: int) -> np.ndarray:
@@ -165,33 +163,24 @@ def results_of(plan: Plan, state: State) -> list[pa.DataType | None]:
 
 
 def as_arrow(
-    state: State,
-    kinds: Sequence[Any],
-    values: Any,
-    nulls: Any,
-    empty: np.ndarray | None,
-    spares: Sequence[Spare] | None = None,
+    state: State, kinds: Sequence[Any], values: Any, nulls: Any, empty: np.ndarray | None
 ) -> list[pa.Array]:
-    """Answers as Arrow arrays, one for each aggregation that reads the state.
-
-    `spares`: where parts of tuples are moved to; without them, Arrow finds room.
-    """
+    """Answers as Arrow arrays, one for each aggregation that reads the state."""
     nothing = state.nothing
     if len(kinds) == 1:
         return [with_empty(values, nulls, empty, kinds[0], nothing[0])]
-    assert values.dtype.names is not None
-    own = [None if nulls is None else nulls[:, i : i + 1] for i in range(len(kinds))]
-    parts = [values[name] for name in values.dtype.names]
-    if spares is not None:
-        parts = [moved(part, spare) for part, spare in zip(parts, spares, strict=True)]
-    return [with_empty(part, own[i], empty, kinds[i], nothing[i]) for i, part in enumerate(parts)]
+    found, place = [], 0
+    for part, kind, none in zip(members(values), kinds, nothing, strict=True):
+        width = leaves(part.dtype)
+        own = None if nulls is None else nulls[:, place : place + width]
+        found.append(with_empty(part, own, empty, kind, none))
+        place += width
+    return found
 
 
-def moved(part: np.ndarray, spare: Spare) -> np.ndarray:
-    """One part of tuples, in memory of its own."""
-    out = spare.take(part.dtype, len(part))
-    out[...] = part
-    return out
+def members(values: Any) -> Sequence[np.ndarray]:
+    """The answers of each aggregation: an array for each already, or the fields of one."""
+    return values if isinstance(values, list) else [values[name] for name in values.dtype.names]
 
 
 class ExcludingCombiner:
@@ -253,7 +242,7 @@ class ExcludingCombiner:
 def combiner_of(
     plan: Plan, state: State, kinds: list[pa.DataType] | None = None
 ) -> Combiner | ExcludingCombiner:
-    """What combines a state: over windows in one piece, or in several."""
+    """The combiner of a state: over windows in one piece, or in several."""
     if plan.frames[state.frame].frame.exclude is not None:
         return ExcludingCombiner(plan, state, kinds)
     return in_one_piece(plan, state, kinds)

@@ -15,11 +15,11 @@ from sash.kernel.bind import bind_plain
 from sash.kernel.compiled import Kernel
 from sash.kernel.words import (
     ANSWER,
-    Address,
     InputColumns,
     Memory,
     Outputs,
     Partials,
+    Windows,
     attach,
     combine,
     give,
@@ -50,16 +50,13 @@ def fold(
     memory: Memory,
     at: At,
     xs: InputColumns,
-    base: int,
-    n: int,
-    lo: Address,
-    hi: Address,
+    groups: Windows,
     out: Outputs,
 ) -> At:
-    """The items lo to hi - 1 of each of n groups, combined; no group is empty."""
-    q = attach(memory)
-    begins, ends = numbers(lo), numbers(hi)
-    for i in range(n):
+    """The items of each group, combined; no group is empty."""
+    q, base = attach(memory), groups.base
+    begins, ends = numbers(groups.lo), numbers(groups.hi)
+    for i in range(groups.n):
         v = hold(q, ANSWER, lift(q, item(xs, begins[i] - base)))
         for place in range(begins[i] + 1, ends[i]):
             v = hold(q, ANSWER, combine(v, lift(q, item(xs, place - base))))
@@ -80,11 +77,10 @@ def folded(
 ) -> list[np.ndarray]:
     """The numbers of the partial of each group, a contiguous column each; `kernel`: of `fold`.
     `held`: where partials are vectors, rows for them, as `held_rows` gives."""
-    out = Answers(kernel.answer, len(groups.lo))
-    kernel.run(
-        (0, -1, 0 if held is None else held.ctypes.data), At(0), addresses(columns),
-        groups.base, len(groups.lo), groups.lo.ctypes.data, groups.hi.ctypes.data, out.address,
-    )  # fmt: skip
+    n, memory = len(groups.lo), (0, -1, 0 if held is None else held.ctypes.data)
+    out = Answers(kernel.answer, n)
+    windows = Windows(groups.base, n, groups.lo.ctypes.data, groups.hi.ctypes.data)
+    kernel.run(memory, At(0), addresses(columns), windows, out.address)
     return _leaves(out.values)
 
 
@@ -93,7 +89,8 @@ def folded_plain(monoid: Monoid, xs: Sequence[Any], groups: Groups) -> list[Any]
     n = len(groups.lo)
     out: list[Any] = [None] * n
     run = bind_plain(monoid, {})(fold)
-    run(None, At(0), xs, groups.base, n, groups.lo.tolist(), groups.hi.tolist(), out)
+    windows = Windows(groups.base, n, groups.lo.tolist(), groups.hi.tolist())
+    run(None, At(0), xs, windows, out)
     return out
 
 

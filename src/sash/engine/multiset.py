@@ -46,16 +46,28 @@ class At(NamedTuple):
     share: Partial
 
 
-def distinct(
-    memory: Memory, at: At, codes: Address, base: int, n: int, pieces: int,
-    lo: Address, hi: Address, found: Address,
-) -> At:  # fmt: skip
+class CodeWindows(NamedTuple):
+    """n windows over rows that have a code each; codes[0] is that of row `base`.
+
+    Piece p of window i has rows lo[p * n + i] to hi[p * n + i] - 1.
+    """
+
+    codes: Address
+    base: int
+    n: int
+    pieces: int
+    lo: Address
+    hi: Address
+
+
+def distinct(memory: Memory, at: At, windows: CodeWindows, found: Address) -> At:
     """For each window of rows the number of distinct codes."""
-    q = attach(memory)
-    code, begins, ends, answers = column(codes), column(lo), column(hi), column(found)
+    q, base, n = attach(memory), windows.base, windows.n
+    code, begins, ends = column(windows.codes), column(windows.lo), column(windows.hi)
+    answers = column(found)
     size, seen, share = at
     for i in range(n):
-        for p in range(pieces):
+        for p in range(windows.pieces):
             f, e, begin, end = q.first[p], q.end[p], begins[p * n + i], ends[p * n + i]
             while f < e and f < begin:
                 c = code[f - base]
@@ -75,20 +87,18 @@ def distinct(
 
 
 def ranks(
-    memory: Memory, at: At, codes: Address, base: int, n: int, pieces: int,
-    lo: Address, hi: Address, found: Address,
-    codes_there: int, own: Address,
-) -> At:  # fmt: skip
+    memory: Memory, at: At, windows: CodeWindows, codes_there: int, own: Address, found: Address
+) -> At:
     """For each window how many of its codes are below a code of its own, and how many equal it.
 
     `own`: a code per window, negative where it has none.
     """
-    q = attach(memory)
-    code, begins, ends, answers = column(codes), column(lo), column(hi), column(found)
-    asked = column(own)
+    q, base, n = attach(memory), windows.base, windows.n
+    code, begins, ends = column(windows.codes), column(windows.lo), column(windows.hi)
+    asked, answers = column(own), column(found)
     size, seen, share = at
     for i in range(n):
-        for p in range(pieces):
+        for p in range(windows.pieces):
             size += slide(q, code, base, p, begins[p * n + i], ends[p * n + i], codes_there)
         if asked[i] >= 0:
             answers[2 * i] = below(q, asked[i])
@@ -175,11 +185,10 @@ class Distinct:
     def answer(self, bounds: Bounds | Pieces) -> list[pa.Array]:
         count, lo, hi = stacked(self._ranks.of(bounds))
         out = np.empty(len(bounds.lo), np.int64)
-        places = (lo.ctypes.data, hi.ctypes.data, out.ctypes.data)
-        self._at = self._run(
-            memory(self._count, self._first, self._end), self._at,
-            self._codes.data, self._codes.base, len(out), count, *places,
-        )  # fmt: skip
+        bounds_at = lo.ctypes.data, hi.ctypes.data
+        windows = CodeWindows(self._codes.data, self._codes.base, len(out), count, *bounds_at)
+        counts = memory(self._count, self._first, self._end)
+        self._at = self._run(counts, self._at, windows, out.ctypes.data)
         return [pa.array(out)]
 
     def forget(self, row: int) -> None:

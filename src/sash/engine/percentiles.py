@@ -18,7 +18,7 @@ from sash.engine.arrangement import memory_of
 from sash.engine.bounds import Bounds
 from sash.engine.columns import answers_as, numbers, objects
 from sash.engine.frames import time_target
-from sash.engine.multiset import PIECES, stacked
+from sash.engine.multiset import PIECES, CodeWindows, stacked
 from sash.engine.pieces import Pieces
 from sash.engine.ranks import Ranks
 from sash.engine.tape import Tape
@@ -51,17 +51,15 @@ class At(NamedTuple):
     share: Partial
 
 
-def order(
-    memory: Memory, at: At, codes: Address, base: int, n: int, pieces: int,
-    lo: Address, hi: Address, found: Address, between: int,
-) -> At:  # fmt: skip
+def order(memory: Memory, at: At, windows: CodeWindows, between: int, found: Address) -> At:
     """For each window the codes of the rows at and just above the share asked for.
 
     Counted from 0, a share s of c rows is at s * (c - 1), `between` two rows, or at
     ceil(s * c) - 1. `below` rows of the window have codes before that of the pointer.
     """
-    q = attach(memory)
-    code, begins, ends, answers = column(codes), column(lo), column(hi), column(found)
+    q, base, n, pieces = attach(memory), windows.base, windows.n, windows.pieces
+    code, begins, ends = column(windows.codes), column(windows.lo), column(windows.hi)
+    answers = column(found)
     size, pointer, below = 0, 0, 0
     for i in range(n):
         for p in range(pieces):  # a row that changes pieces leaves one before it enters another
@@ -203,11 +201,10 @@ class Percentile:
         pairs, starts = np.zeros((2, n), np.int64), np.full((2, PIECES), first)
         words = (len(rows) >> WORD) + 2
         arrays = (np.zeros(words, np.int64), np.zeros((words >> WORD) + 2, np.int64), *starts)
-        self._run(
-            memory_of(*arrays), At(np.float64(self._share)), codes.ctypes.data, first, n, count,
-            lo.ctypes.data, hi.ctypes.data, pairs.ctypes.data,
-            int(self._interpolation != "approx"),
-        )  # fmt: skip
+        bounds_at = lo.ctypes.data, hi.ctypes.data
+        windows = CodeWindows(codes.ctypes.data, first, n, count, *bounds_at)
+        at, between = At(np.float64(self._share)), int(self._interpolation != "approx")
+        self._run(memory_of(*arrays), at, windows, between, pairs.ctypes.data)
         values = self._values.values[rows - self._values.base]
         found = self._interpolated(values, pairs, known.sizes)
         if found.dtype == object:

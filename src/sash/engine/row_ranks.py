@@ -8,7 +8,7 @@ import pyarrow as pa
 from sash.engine.bounds import Bounds
 from sash.engine.columns import numbers
 from sash.engine.frames import time_target
-from sash.engine.multiset import PIECES, At, Columns, memory, ranks, stacked
+from sash.engine.multiset import PIECES, At, CodeWindows, Columns, memory, ranks, stacked
 from sash.engine.pieces import Pieces
 from sash.engine.ranks import Ranks
 from sash.engine.tape import Tape
@@ -45,10 +45,10 @@ class RowRank:
         own, there = self._own_codes(values, n)
         tree, codes = np.zeros(len(values) + 1, np.int64), np.ascontiguousarray(codes, np.int64)
         pairs, starts = np.zeros((n, 2), np.int64), np.full((2, PIECES), first)
-        self._run(
-            memory(tree, *starts), At(0, 0, np.float64(0)), codes.ctypes.data, first, n, count,
-            lo.ctypes.data, hi.ctypes.data, pairs.ctypes.data, len(values), own.ctypes.data,
-        )  # fmt: skip
+        bounds_at = lo.ctypes.data, hi.ctypes.data
+        windows = CodeWindows(codes.ctypes.data, first, n, count, *bounds_at)
+        at, asked = At(0, 0, np.float64(0)), (len(values), own.ctypes.data)
+        self._run(memory(tree, *starts), at, windows, *asked, pairs.ctypes.data)
         pairs[~there, 1] = 0  # no row of any window has the value
         return [pa.array(pairs[:, place], mask=own < 0) for place in self._places]
 
@@ -72,7 +72,7 @@ class RowRank:
 
 
 def _zero(kind: pa.DataType) -> pa.Scalar:
-    """Any value of a type, in the place of a null."""
+    """Any value of a type, instead of a null."""
     return (
         pa.scalar(0, pa.int64()).cast(kind) if not pa.types.is_boolean(kind) else pa.scalar(False)
     )

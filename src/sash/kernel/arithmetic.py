@@ -1,9 +1,9 @@
 """Integer arithmetic as in Python, compiled: where 64 bits are too few, an error.
 
-numba's integers wrap around in silence, and its compiler may assume that they never do. In a
-function that `follows_python`, a pass over the typed code puts checked operations in the
-place of those that can leave the range; division by zero raises by numba's own error model.
-A check is one branch that is never taken, next to nothing in a loop.
+numba's integers wrap around silently, and its compiler may assume that they never do. In a
+function that `follows_python`, a pass over the typed code replaces operations that can leave the
+range by checked ones; division by zero raises by numba's own error model.
+A check is one branch that is never taken, and costs almost nothing in a loop.
 """
 
 from __future__ import annotations
@@ -212,7 +212,7 @@ class _Careful(CompilerBase):  # type: ignore[misc]
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _CheckIntegers(FunctionPass):  # type: ignore[misc]
-    """Puts calls of checked operations in the place of those that can overflow."""
+    """Replaces operations that can overflow by calls of checked ones."""
 
     _name = "sash_check_integers"
 

@@ -47,9 +47,9 @@ class Binder:
             cell.cell_contents = self._meaning(original.cell_contents)
         return self._done[function]
 
-    def define(self, word: Any, step: Callable[..., Any]) -> None:
-        """Let a word mean what a step does."""
-        self._done[word] = self(step)
+    def define(self, word: Any, step: Any) -> None:
+        """Let a word mean what a step does; one that is not followed is taken unchanged."""
+        self._done[word] = self(step) if self._follow(step) else step
 
     def scope(self, function: Function) -> dict[str, Any]:
         """The globals that `function` uses, with their meanings."""
@@ -108,6 +108,6 @@ def plain_meanings(monoid: Monoid) -> dict[Any, Any]:
 def bind_plain(monoid: Monoid, steps: Mapping[Any, Callable[..., Any]]) -> Binder:
     """A binder for plain Python; `steps` says what insert, evict, query and size are."""
     binder = Binder(plain_meanings(monoid), is_ours)
-    for word, step in steps.items():  # a user's policy stays as it is: it may keep a count
-        binder._done[word] = binder(step) if is_ours(step) else step
+    for word, step in steps.items():  # a user's policy is not copied: it may keep a count
+        binder.define(word, step)
     return binder

@@ -19,9 +19,9 @@ from numba.np.numpy_support import from_dtype
 from sash.kernel import cache, code, machine, source, words
 from sash.kernel.arithmetic import fitting, follows_python
 from sash.kernel.bind import Binder
-from sash.kernel.compiled import Answer, Kernel, Target
+from sash.kernel.compiled import Answer, Kernel, Target, records_of
 from sash.kernel.layout import Layout
-from sash.kernel.typing import cursor_type, user_types
+from sash.kernel.typing import record_type, user_types
 from sash.monoids.fingerprint import fingerprint
 from sash.monoids.monoid import Monoid
 
@@ -49,7 +49,7 @@ def _loaded(driver: Callable[..., Any], entry: cache.Entry | None) -> Kernel | N
         if not code.runs_here(entry.notes["processor"]):
             return None
         return Kernel(code.load(entry.code), _answer(driver, entry.notes))
-    except Exception as problem:  # the file is whole: it was written by what we do not know
+    except Exception as problem:  # the file is whole: some other version wrote it
         cache.warn(f"{driver.__name__} cannot be loaded ({problem!r}); compiling instead")
         return None
 
@@ -61,7 +61,7 @@ def _compiled(driver: Callable[..., Any], target: Target, name: str, file: str) 
     notes = user_types(target, users) if _gives(driver) or target.inputs else {}
     answer = _answer(driver, notes)
     scope = _scope(driver, target, answer, users, jit)
-    made = code.compile_driver(driver, scope, name, _signature(driver, target))
+    made = code.compile_driver(driver, scope, name, _signature(driver, target, answer))
     blob = code.dump(made)
     if blob is not None:
         cache.write(file, cache.Entry({**notes, "processor": code.processor()}, blob))
@@ -80,7 +80,7 @@ def _gives(driver: Callable[..., Any]) -> bool:
 
 
 def _answer(driver: Callable[..., Any], notes: Mapping[str, Any]) -> Answer | None:
-    """What a driver gives, as its notes describe it; None if it gives nothing."""
+    """The answer of a driver, as its notes describe it; None if it gives none."""
     if not _gives(driver):
         return None
 
@@ -125,7 +125,7 @@ def _scope(
 
 def _rules(copy: Any, original: Any, monoid: Monoid) -> dict[str, Any]:
     """Options for numba: a user's function follows Python where integers overflow and where
-    a divisor is zero; one of ours only if it says what it raises then (`__overflow__`).
+    a divisor is zero; one of Sash's only if it says what it raises then (`__overflow__`).
     """
     message = getattr(original, "__overflow__", None)
     if message is None and not (original.__module__ or "").startswith("sash."):
@@ -138,7 +138,7 @@ def _rules(copy: Any, original: Any, monoid: Monoid) -> dict[str, Any]:
 
 
 def _compiles(function: Any) -> bool:
-    """Whether a function is to be compiled too: all but those numba knows by itself."""
+    """Whether a function is to be compiled too: all but those that numba knows."""
     return not (function.__module__ or "").startswith(("numpy", "numba", "math"))
 
 
@@ -180,7 +180,7 @@ def _meanings(
 
 
 def _casts(layout: Layout, name: str) -> dict[str, Any]:
-    """What makes an integer of a function's result one of the state: it must fit."""
+    """The casts of a function's integers to those of the state: they must fit."""
     message = (
         "a result does not fit in the state of monoid {!r}, which is {}; give it a wider dtype="
     )
@@ -235,16 +235,18 @@ def _cast(value: Any, layout: Layout) -> Any:
     return layout.dtype.type(value) if layout.length is None else 0
 
 
-def _signature(driver: Any, target: Target) -> tuple[Any, ...]:
+def _signature(driver: Any, target: Target, answer: Answer | None) -> tuple[Any, ...]:
     """The types of a driver's parameters, as it declares them in the words' annotations."""
     columns = len(inspect.get_annotations(target.columns)) - 1
-    cursors = cursor_type(target.cursors, target.layout)
+    cursors = record_type(target.cursors, target.layout)
+    leaves = 1 if answer is None else len(answer.layout.leaves)
     kinds = {
+        **{name: record_type(kind, target.layout) for name, kind in records_of(driver).items()},
         "Memory": types.UniTuple(types.int64, 2 * columns + 1),
         "Cursors": cursors,
         target.cursors.__name__: cursors,
         "InputColumns": types.UniTuple(types.int64, max(1, len(target.inputs))),
-        "Outputs": types.UniTuple(types.int64, 2),
+        "Outputs": types.UniTuple(types.int64, 2 * leaves + 1),
         "Pair": types.UniTuple(types.int64, 2),
         "Address": types.int64,
         "int": types.int64,

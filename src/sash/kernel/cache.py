@@ -28,7 +28,7 @@ LENGTH = 8  # bytes that say how long the notes are
 
 
 class Entry(NamedTuple):
-    """What is kept of a kernel."""
+    """The contents of a kernel's file."""
 
     notes: dict[str, Any]
     code: bytes
@@ -74,7 +74,7 @@ def read(name: str) -> Entry | None:
 
 
 def write(name: str, entry: Entry) -> None:
-    """Keep an entry, in the place of one that is there."""
+    """Keep an entry, and replace one that is there."""
     try:
         directory = cache_dir()
         _make(directory)

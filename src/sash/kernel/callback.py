@@ -43,7 +43,7 @@ fetch.__outlined__ = True  # type: ignore[attr-defined]
 
 
 def address_of(function: Callable[[int, int], int]) -> tuple[Any, int]:
-    """What must be kept alive, and the address to call."""
+    """The object to keep alive, and the address to call."""
     kept = Signature(function)
     address = ctypes.cast(kept, ctypes.c_void_p).value
     assert address is not None

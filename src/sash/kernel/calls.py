@@ -28,7 +28,7 @@ def compiled_calls(function: Callable[..., Any], dtypes: tuple[np.dtype, ...]) -
         "        if lo[i] < hi[i]:\n"
         f"            out[i] = function({slices})\n"
     )
-    is_plain = isinstance(function, FunctionType)  # others numba knows by itself, or not at all
+    is_plain = isinstance(function, FunctionType)  # others are known to numba, or not at all
     scope: dict[str, Any] = {"function": njit(function) if is_plain else function}
     exec(source, scope)
     whole = types.Array(types.int64, 1, "C")

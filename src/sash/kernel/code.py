@@ -26,7 +26,7 @@ from sash.kernel.machine import JIT
 
 @functools.cache
 def processor() -> tuple[str, str, str]:
-    """What machine code is made for: the system, the processor's name and its features."""
+    """The target of machine code: the system, the processor's name and its features."""
     triple, name, features = cpu_target.target_context.codegen().magic_tuple()
     return triple, name, features
 
@@ -58,7 +58,7 @@ def compile_driver(
 
 
 def dump(made: Any) -> bytes | None:
-    """What `load` needs to give the same code again; None for code that holds addresses.
+    """The bytes from which `load` gives the same code again; None for code that holds addresses.
 
     Of what numba would keep, the code for inlining into other functions and the text of the
     types are left out: two thirds of the bytes.

@@ -31,7 +31,7 @@ class CannotCompile(TypeError):
 
 @dataclass(frozen=True)
 class Answer:
-    """What `lower` gives, compiled: its layout, which leaves can be null, field names."""
+    """The answer of `lower`, compiled: its layout, which leaves can be null, field names."""
 
     layout: Layout
     nullable: tuple[bool, ...]
@@ -81,7 +81,7 @@ MAKERS = (
 
 @functools.cache
 def _versions() -> tuple[str, ...]:
-    """What machine code depends on besides what it is compiled from.
+    """Everything that machine code depends on besides its sources.
 
     Of NumPy only its major version: it is numba that brings the code of its functions.
     """
@@ -98,7 +98,15 @@ def _algorithm_key(steps: tuple[tuple[Any, Any], ...], cursors: type, columns: t
 
 @functools.cache
 def _driver_key(driver: Callable[..., Any]) -> str:
-    return fingerprint(driver)
+    records = records_of(driver).values()
+    return fingerprint(driver, [str(inspect.get_annotations(record)) for record in records])
+
+
+def records_of(driver: Callable[..., Any]) -> dict[str, type]:
+    """The named tuples that a driver's annotations name."""
+    scope = driver.__globals__
+    named = [name for name in inspect.get_annotations(driver).values() if name in scope]
+    return {name: scope[name] for name in named if hasattr(scope[name], "_fields")}
 
 
 _kernels: dict[tuple[str, str], Kernel] = {}

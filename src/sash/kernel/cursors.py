@@ -54,7 +54,7 @@ def checked(cursors: type, parts: Any, layout: Layout | None) -> Any:
     """The cursors that `plain` gave; ValueError if they cannot be ones.
 
     All count from 0, and in the order of their names they do not decrease up to the end, e;
-    partials fit the layout. What else an algorithm relies on is its own to check.
+    partials fit the layout. An algorithm checks by itself what else it relies on.
     """
     at = cursors(*parts)
     partials = _partials(cursors)

@@ -1,4 +1,4 @@
-"""Loops over many items, entered once a batch; the same source, plain or compiled."""
+"""Loops over many items, entered once per batch; the same source, plain or compiled."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 from sash.kernel.words import (
     ANSWER,
-    Address,
     Cursors,
     InputColumns,
     Memory,
     Outputs,
     Pair,
+    Windows,
     attach,
     evict,
     give,
@@ -61,22 +61,19 @@ def follow(
     at: Cursors,
     shift: int,
     xs: InputColumns,
-    base: int,
-    n: int,
-    lo: Address,
-    hi: Address,
+    windows: Windows,
     ahead: Pair,
     out: Outputs,
 ) -> Any:
-    """For each of n windows, rows lo to hi - 1, both growing: the answer over its items.
+    """For each of some windows the answer over its items.
 
-    Items are numbered as rows are; item `base` is xs[0]. The window's own item 0 is
-    number `shift`. A window without rows is left as it is. Gives the cursors and shift.
+    The window's own item 0 is number `shift`. A window without rows is left as it is. Gives the
+    cursors and shift.
     `ahead` is for algorithms that prepare partials of the rows to come; this one does not.
     """
     q = attach(memory)
-    begins, ends = numbers(lo), numbers(hi)
-    for i in range(n):
+    begins, ends = numbers(windows.lo), numbers(windows.hi)
+    for i in range(windows.n):
         begin, end = begins[i], ends[i]
         if begin < end:
             if begin - shift >= at.e:  # nothing of the last window is in this one
@@ -85,6 +82,6 @@ def follow(
             while at.f < begin - shift:
                 at = evict(q, at)
             while at.e < end - shift:
-                at = insert(q, at, lift(q, item(xs, at.e + shift - base)))
+                at = insert(q, at, lift(q, item(xs, at.e + shift - windows.base)))
             give(out, i, lower(hold(q, ANSWER, query(q, at))))
     return at, shift

@@ -82,7 +82,7 @@ class Layout:
         return [x for part, place in pairs for x in part.offsets(start + place)]
 
     def expression(self, leaves: list[str]) -> str:
-        """Source of a value of this shape, made of one expression a leaf."""
+        """Source of a value of this shape, made of one expression per leaf."""
         if self.parts is None:
             return leaves.pop(0)
         return "(" + ", ".join(part.expression(leaves) for part in self.parts) + ",)"

@@ -28,7 +28,7 @@ def cast_value(layout: Layout, value: str, cast: str) -> str:
 
 
 def constants(layout: Layout, like: str, cast: str) -> dict[str, Any]:
-    """What the names `like0`, `cast0`, … stand for."""
+    """The values of the names `like0`, `cast0`, …."""
     names: dict[str, Any] = {}
     for i, leaf in enumerate(layout.leaves):
         names[f"{like}{i}"], names[f"{cast}{i}"] = leaf.type(0), leaf.type
@@ -108,7 +108,8 @@ def item_source(inputs: tuple[np.dtype, ...]) -> str:
 
 
 def give_source(layout: Layout, nullable: tuple[bool, ...]) -> str:
-    """`give(out, i, answer)`: the answer at out[0], whether it is null at out[1]."""
+    """`give(out, i, answer)`: number k of an answer goes to out[2k], in steps of out[2k + 1]
+    bytes; out[-1] has a byte per number of an answer, whether it is null."""
     if layout.length is not None:
         assert layout.dtype is not None
         step = layout.dtype.itemsize
@@ -117,15 +118,16 @@ def give_source(layout: Layout, nullable: tuple[bool, ...]) -> str:
             f"    for k in range({layout.length}):\n"
             f"        store(out[0] + i * {layout.width} + k * {step}, Y0(answer[k]))\n"
         )
-    lines = [f"p = out[0] + i * {layout.width}"]
-    writes = write_value(layout, "p", "answer", "Y")
-    for leaf, (path, write) in enumerate(zip(layout.paths("answer"), writes, strict=True)):
-        if nullable[leaf]:
-            write = write.replace(f"({path})", f"(known({path}))")
-            null = f"store(out[1] + i * {len(writes)} + {leaf}, yes)"
-            lines += [f"if {path} is None:", f"    {null}", "else:", f"    {write}"]
+    paths, lines = layout.paths("answer"), []
+    for k, path in enumerate(paths):
+        apart = f"out[{2 * k + 1}]" if len(paths) > 1 else layout.width
+        write = f"store(out[{2 * k}] + i * {apart}, Y{k}({{}}))"
+        if nullable[k]:
+            null = f"store(out[{2 * len(paths)}] + i * {len(paths)} + {k}, yes)"
+            written = write.format(f"known({path})")
+            lines += [f"if {path} is None:", f"    {null}", "else:", f"    {written}"]
         else:
-            lines.append(write)
+            lines.append(write.format(path))
     return "def give(out, i, answer):\n" + "".join(f"    {line}\n" for line in lines)
 
 

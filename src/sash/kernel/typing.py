@@ -21,16 +21,16 @@ def numba_type(layout: Layout) -> Any:
     return types.int64 if layout.length is not None else from_dtype(layout.dtype)
 
 
-def cursor_type(cursors: type, layout: Layout) -> Any:
-    """The numba type of an algorithm's cursors: integers and partials."""
-    annotations = inspect.get_annotations(cursors)
+def record_type(record: type, layout: Layout) -> Any:
+    """The numba type of a named tuple, such as an algorithm's cursors: integers and partials."""
+    annotations = inspect.get_annotations(record)
     kinds = [
         numba_type(layout) if "Partial" in str(kind) else types.int64
         for kind in annotations.values()
     ]
     if len(set(kinds)) == 1:
-        return types.NamedUniTuple(kinds[0], len(kinds), cursors)
-    return types.NamedTuple(kinds, cursors)
+        return types.NamedUniTuple(kinds[0], len(kinds), record)
+    return types.NamedTuple(kinds, record)
 
 
 def user_types(target: Target, functions: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ numbered place of its own (`hold`).
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -37,13 +37,28 @@ InputColumns = Any
 """Of another: the addresses of the input columns, for `item`."""
 
 Outputs = Any
-"""Of another: the addresses of the answers and of which are null, for `give`."""
+"""Of another: for `give`, the address and the step from one answer to the next of each number
+of an answer, and the address of the marks of nulls."""
 
 Pair = Any
 """Of another: two integers."""
 
 Address = Any
 """Of another: where some 64-bit integers lie, for `numbers`; all others are `int`."""
+
+
+class Windows(NamedTuple):
+    """Annotation of a driver's parameter: n windows, rows lo to hi - 1 each, both growing.
+
+    Items are numbered as rows are; item `base` is the first input. Any named tuple of integers
+    and addresses can be such a record.
+    """
+
+    base: int
+    n: int
+    lo: Address
+    hi: Address
+
 
 COLUMNS = {name: np.dtype(name.lower()) for name in ("Int64", "Int32", "Int8", "Float64")}
 

@@ -1,4 +1,4 @@
-"""The plan: what a definition asks for, as the record that every executor runs.
+"""The plan of a definition: the record that every executor runs.
 
     definition (Query)  →  plan_of  →  Plan  →  table, Spark batch, stream
 
@@ -24,7 +24,7 @@ from sash.plan.choose import Choice, Latency, Need, choose
 from sash.plan.definition import Aggregation, Query
 from sash.plan.policy import obeys_typed
 from sash.plan.reach import Reach, reach_of_frame
-from sash.plan.sharing import share
+from sash.plan.sharing import loops, share
 from sash.plan.slicing import Slices, slices_of
 from sash.plan.typed import typed_monoid, with_nanoseconds
 from sash.plan.types import number_types, tick_kind, unit_of
@@ -42,7 +42,7 @@ combines measures and looks the argument up by its row; `combine` is a monoid; `
 
 
 class Options(NamedTuple):
-    """What the user decides instead of the planner."""
+    """Decisions that the user makes instead of the planner."""
 
     latency: Latency = "average"
     algorithm: str | None = None
@@ -63,7 +63,7 @@ class FramePlan:
 
 @dataclass(frozen=True)
 class State:
-    """What is kept for a frame: a monoid over columns, by which algorithm and why.
+    """The state that is kept for a frame: a monoid over columns, by which algorithm and why.
 
     `asked`: the aggregations that are read from it; `monoid` lowers to one answer, or to a
     tuple with an answer for each of them. `typed`: its values are numbers and it compiles.
@@ -215,7 +215,7 @@ def _kind(a: Aggregation) -> Kind:
 
 
 def _apart(a: Aggregation, schema: pa.Schema) -> Any:
-    """What must be alike for aggregations to share a state, beyond frame, columns and kind.
+    """A key that aggregations must have in common to share a state, beyond frame, columns and kind.
 
     Monoids over numbers may have one state that answers for several, see `_by_server`.
     Others share only with themselves.
@@ -235,19 +235,17 @@ def _apart(a: Aggregation, schema: pa.Schema) -> Any:
 def _by_server(
     groups: dict[Any, list[str]], query: Query, schema: pa.Schema
 ) -> Iterator[tuple[Any, list[str]]]:
-    """Each group of aggregations that one state answers for, where it is kept for one of them.
-
-    States that answer for nothing of each other's are kept apart: side by side in one loop
-    they take longer than in a loop each, and a loop has to be compiled for every combination.
-    """
+    """Each group of aggregations that one state, or one loop over several, answers for."""
     for group, outs in groups.items():
         if group[-1] != NUMBERS:
             yield group, outs
             continue
         typed = [typed_monoid(query.aggregations[out], schema) for out in outs]
+        shared = share(typed)
+        loop = loops(shared.kept)
         served: dict[int, list[str]] = {}
-        for out, server in zip(outs, share(typed).server, strict=True):
-            served.setdefault(server, []).append(out)
+        for out, server in zip(outs, shared.server, strict=True):
+            served.setdefault(loop[server], []).append(out)
         for some in served.values():
             yield group, some
 
@@ -270,7 +268,7 @@ def _distinct(asked: Sequence[Aggregation]) -> tuple[tuple[Aggregation, ...], li
             found[key] = len(first)
             first.append(a)
         members.append(found[key])
-    # In one order, whatever they were asked in, so that one kernel serves.
+    # Sorted, so that one kernel serves calls that name them in another order.
     order = sorted(range(len(first)), key=lambda i: first[i].name)
     return tuple(first[i] for i in order), [order.index(member) for member in members]
 
@@ -355,7 +353,7 @@ def _bounds(frame: Frame, query: Query) -> str:
     if isinstance(frame, Calendar):
         return "by the number of the calendar period"
     if isinstance(frame, OwnBounds):
-        return "searched for each row, when all rows of its key are at hand"
+        return "searched for each row, when all rows of its key are in memory"
     if isinstance(frame, Groups):
         return "two pointers over the numbers of groups"
     return "two pointers over the rows in order" if frame.by == "time" else "one pass over the rows"

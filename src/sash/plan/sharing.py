@@ -3,7 +3,8 @@
 Two monoids share where their states are the same, lowered in different ways (variance
 and standard deviation), or where the state of one is part of the other's (sum and
 count of mean's). The first is found by comparing what the monoids compute, so it holds
-for users' own; the second is the table VIEWS.
+for users' own; the second is the table VIEWS. States that share nothing may still be kept side
+by side in one loop, where that takes less time: the table COMPANIONS.
 """
 
 from __future__ import annotations
@@ -54,11 +55,19 @@ VIEWS: dict[tuple[Any, Any], Part] = {
 """(a monoid, one that its state answers for): where. The answers are the same to the bit."""
 
 
+COMPANIONS: tuple[frozenset[Any], ...] = (
+    frozenset({m.Sum, m.Mean, m.Var, m.StdDev, m.StdError}),
+    frozenset({m.Min, m.Max}),
+)
+"""Monoids whose states take less time in one loop than in a loop each: they read the items and
+the bounds of windows once. Larger groups were not faster, and every group has to be compiled."""
+
+
 @dataclass(frozen=True)
 class Shared:
     """Several aggregations as one monoid, whose answer is the tuple of theirs.
 
-    One alone is as it is, and so is its answer. `server[i]`: which of `kept`, the states
+    A single aggregation keeps its monoid and its answer. `server[i]`: which of `kept`, the states
     that are kept, answers for aggregation i.
     """
 
@@ -97,7 +106,7 @@ def share(monoids: Sequence[Any]) -> Shared:
 
 @functools.lru_cache(256)
 def _shared(asked: tuple[Monoid, ...]) -> Shared:
-    """`share`, whose answer is at hand the next time: windows of several lengths ask alike."""
+    """`share`, cached: windows of several lengths ask for the same monoids."""
     if len(asked) == 1:
         return Shared(asked[0], asked, (0,))
     servers = [_server(monoid, i, asked) for i, monoid in enumerate(asked)]
@@ -121,7 +130,7 @@ def shared(monoids: Sequence[Any]) -> Monoid:
 
 
 def view(server: Monoid, served: Monoid) -> View | None:
-    """How the partial of `served` is had from that of `server`; None if it is not.
+    """How the partial of `served` is read from that of `server`; None if it cannot be.
 
     >>> from sash import monoids as m
     >>> view(m.Mean(), m.Sum())((2, 5))
@@ -139,6 +148,26 @@ def view(server: Monoid, served: Monoid) -> View | None:
     if not _fits(server, served, part):
         return None
     return _at(part.place) if part.seen is None else _where_seen(part, served.identity)
+
+
+def loops(kept: Sequence[Monoid]) -> list[int]:
+    """For each state the first of those that it is kept in one loop with; itself, if none.
+
+    States that can be subtracted are kept apart: with others they would take more combines.
+
+    >>> from sash import monoids as m
+    >>> loops([m.Mean(), m.Max(), m.Var(), m.Min()])
+    [0, 1, 0, 1]
+    """
+    return [next(i for i, other in enumerate(kept) if _go_together(other, one)) for one in kept]
+
+
+def _go_together(a: Monoid, b: Monoid) -> bool:
+    if a is b:
+        return True
+    (of_a, column_a), (of_b, column_b) = _factory(a), _factory(b)
+    either = any(of_a in group and of_b in group for group in COMPANIONS)
+    return either and column_a == column_b and a.inverse is None and b.inverse is None
 
 
 def _server(monoid: Monoid, i: int, asked: Sequence[Monoid]) -> int:
@@ -214,7 +243,7 @@ def _typed(asked: Sequence[Monoid], dtype: Any) -> Monoid | None:
 def _lower(
     asked: Sequence[Monoid], server: Sequence[int] | None, views: Sequence[View | None]
 ) -> Any:
-    """lower of a shared state: source with one call an answer, so that it compiles.
+    """lower of a shared state: source with one call per answer, so that it compiles.
 
     `server`: for each answer, which part of the state it is from; None: from all of it.
     """

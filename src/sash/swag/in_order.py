@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from sash.kernel import drivers
-from sash.kernel.answers import Answers
+from sash.kernel.answers import Answers, Room, new_array
 from sash.kernel.compiled import Kernel
 from sash.kernel.cursors import entered, left
+from sash.kernel.words import Windows
 from sash.memory.columns import Table
 from sash.monoids.recipe import whole
 from sash.swag.in_order_state import InOrderState
@@ -125,7 +126,7 @@ class InOrder(InOrderState):
         lo: np.ndarray,
         hi: np.ndarray,
         longest: int,
-        room: Callable[[np.dtype, int], np.ndarray] = lambda dtype, n: np.empty(n, dtype),
+        room: Room = new_array,
     ) -> tuple[Any, Any]:
         with Use(self):
             return self._follow(xs, base, lo, hi, longest, room)
@@ -204,7 +205,7 @@ class InOrder(InOrderState):
             self._memory.reserve_ring(self._at, max(most, len(self)) + 1)
 
     def _follow(
-        self, xs: Any, base: int, lo: np.ndarray, hi: np.ndarray, longest: int, room: Any
+        self, xs: Any, base: int, lo: np.ndarray, hi: np.ndarray, longest: int, room: Room
     ) -> tuple[Any, Any]:
         columns = None if isinstance(xs, list) else self._columns(xs)
         self._memory.reserve_ring(self._at, max(longest, len(self)) + 1)
@@ -214,22 +215,22 @@ class InOrder(InOrderState):
         with self._whole():
             try:
                 return self._follow_by(driver, columns, xs, base, lo, hi, room)
-            except OverflowError:  # of partials that are in no window, maybe: one at a time
+            except OverflowError:  # possibly of partials that are in no window: one at a time
                 if self.rewrites:
                     raise
                 return self._follow_by(drivers.follow, columns, xs, base, lo, hi, room)
 
     def _follow_by(
-        self, driver: Any, columns: Any, xs: Any, base: int, lo: Any, hi: Any, room: Any
+        self, driver: Any, columns: Any, xs: Any, base: int, lo: Any, hi: Any, room: Room
     ) -> tuple[Any, Any]:
         n = len(lo)
         last = (int(lo[-1]) - self._shift, int(hi[-1]) - self._shift) if n else (0, 0)
         kernel, cells = self._kernel(driver, columns), self._cells_ahead(*last)
         if kernel is None or columns is None:
             answers: list[Any] = [None] * n
-            run, bounds = self._plain(driver), (lo.tolist(), hi.tolist())
+            run, windows = self._plain(driver), Windows(base, n, lo.tolist(), hi.tolist())
             self._at, self._shift = run(
-                self._q, self._at, self._shift, items(xs), base, n, *bounds, [None] * cells, answers
+                self._q, self._at, self._shift, items(xs), windows, [None] * cells, answers
             )
             return answers, None
         assert kernel.answer is not None
@@ -238,8 +239,8 @@ class InOrder(InOrderState):
             self._coming = Table(self._layout, cells)
         at, self._shift = kernel.run(
             self._memory.memory(), entered(self._at, self._memory.held), self._shift,
-            addresses(columns), base, n, lo.ctypes.data, hi.ctypes.data, self._coming.address,
-            out.address,
+            addresses(columns), Windows(base, n, lo.ctypes.data, hi.ctypes.data),
+            self._coming.address, out.address,
         )  # fmt: skip
         self._at = left(at, self._memory.held)
         return out.arrays()

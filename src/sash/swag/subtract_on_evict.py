@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 from sash.kernel.words import (
     ANSWER,
     FIRST_FREE,
-    Address,
     InputColumns,
     Memory,
     Outputs,
     Pair,
     Partial,
+    Windows,
     attach,
     combine,
     get,
@@ -78,10 +78,7 @@ def follow(
     at: At,
     shift: int,
     xs: InputColumns,
-    base: int,
-    n: int,
-    lo: Address,
-    hi: Address,
+    windows: Windows,
     ahead: Pair,
     out: Outputs,
 ) -> Any:
@@ -92,9 +89,9 @@ def follow(
     more than ever is in a window: where that overflows, `drivers.follow` has the answer.
     """
     q = attach(memory)
-    begins, ends = numbers(lo), numbers(hi)
+    begins, ends, n = numbers(windows.lo), numbers(windows.hi), windows.n
     f, e, total = at
-    first = shift - base
+    first = shift - windows.base
     last_f, last_e = begins[n - 1] - shift, ends[n - 1] - shift
     come = put(ahead, 0, total)
     for j in range(e, last_e):

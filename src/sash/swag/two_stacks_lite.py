@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 from sash.kernel.words import (
     ANSWER,
     FIRST_FREE,
-    Address,
     InputColumns,
     Memory,
     Outputs,
     Pair,
     Partial,
+    Windows,
     attach,
     combine,
     get,
@@ -108,10 +108,7 @@ def follow(
     at: At,
     shift: int,
     xs: InputColumns,
-    base: int,
-    n: int,
-    lo: Address,
-    hi: Address,
+    windows: Windows,
     ahead: Pair,
     out: Outputs,
 ) -> Any:
@@ -122,9 +119,9 @@ def follow(
     `ahead` gets. Straight loops fill both, and a third one combines them.
     """
     q = attach(memory)
-    begins, ends = numbers(lo), numbers(hi)
+    begins, ends, n = numbers(windows.lo), numbers(windows.hi), windows.n
     f, b, e, back = at
-    new = Coming(xs, shift - base, e, ahead)
+    new = Coming(xs, shift - windows.base, e, ahead)
     i = 0
     while i < n:
         begin = begins[i] - shift

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from sash.kernel.answers import Room, new_array
 from sash.monoids.monoid import Monoid, as_monoid
 from sash.swag import snapshot
 from sash.swag.parts import Part
@@ -49,7 +50,7 @@ class Window(ABC):
         lo: np.ndarray,
         hi: np.ndarray,
         longest: int,
-        room: Callable[[np.dtype, int], np.ndarray] = lambda dtype, n: np.empty(n, dtype),
+        room: Room = new_array,
     ) -> tuple[Any, Any]:
         """The answers over windows of rows lo[i] to hi[i] - 1, both growing, and which numbers
         of them are null: a column for each number of an answer, or None.
@@ -75,12 +76,12 @@ class Window(ABC):
 
     @property
     def options(self) -> dict[str, Any]:
-        """What the window was made with besides its monoid, for another one like it."""
+        """The arguments of the window besides its monoid, for another one like it."""
         return {}
 
     @abstractmethod
     def _state(self) -> dict[str, Any]:
-        """What a snapshot keeps."""
+        """The contents of a snapshot."""
 
     @abstractmethod
     def _set_state(self, state: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Loops that are entered once a bulk, plain or compiled; `tree` is the address of its memory."""
+"""Loops that are entered once per bulk, plain or compiled; `tree` is the address of its memory."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from sash.kernel.words import (
     Address,
     InputColumns,
     Outputs,
+    Windows,
     attach,
     combine,
     get,
@@ -43,7 +44,7 @@ DONE, UNSORTED, NO_ROOM = 0, 1, 2
 
 
 def insert_bulk(tree: Address, times: Address, xs: InputColumns, n: int) -> int:
-    """Insert n items, in order of time; with nothing changed if it can not: see the answer."""
+    """Insert n items, in order of time; with nothing changed if it cannot: see the answer."""
     q = attach(numbers(tree))
     m = stage(q, numbers(times), xs, n)
     if m == 0:
@@ -149,28 +150,25 @@ def slide_bulk(tree: Address, xs: InputColumns, n: int, limit: int, out: Outputs
 def follow_bulk(
     tree: Address,
     xs: InputColumns,
-    base: int,
     done: int,
-    n: int,
-    lo: Address,
-    hi: Address,
+    windows: Windows,
     out: Outputs,
 ) -> int:
-    """For each of n windows, rows lo to hi - 1, both growing: the answer over its items.
+    """For each of some windows the answer over its items.
 
-    A row's time is its number; item `base` is xs[0]; rows before `done` were inserted. Rows
-    that leave are one bulk eviction. A window without rows is left as it is. Gives the row
-    after the last that was inserted.
+    A row's time is its number; rows before `done` were inserted. Rows that leave are one bulk
+    eviction. A window without rows is left as it is. Gives the row after the last that was
+    inserted.
     """
     q = attach(numbers(tree))
-    begins, ends = numbers(lo), numbers(hi)
-    for i in range(n):
+    begins, ends = numbers(windows.lo), numbers(windows.hi)
+    for i in range(windows.n):
         begin, end = begins[i], ends[i]
         if begin < end:
             bulk_evict(q, begin - 1)
             done = max(done, begin)
             while done < end:
-                append(q, done, lift(q, item(xs, done - base)))
+                append(q, done, lift(q, item(xs, done - windows.base)))
                 done += 1
             ready(q)
             give(out, i, lower(query(q)))

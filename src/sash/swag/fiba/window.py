@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from sash.kernel.answers import Answers
+from sash.kernel.answers import Answers, Room, new_array
+from sash.kernel.words import Windows
 from sash.monoids.recipe import whole
 from sash.swag.fiba import drivers, times
 from sash.swag.fiba.bulks import Bulks, address, count_of
@@ -229,13 +230,13 @@ class FiBA(Bulks):
         lo: np.ndarray,
         hi: np.ndarray,
         longest: int,
-        room: Callable[[np.dtype, int], np.ndarray] = lambda dtype, n: np.empty(n, dtype),
+        room: Room = new_array,
     ) -> tuple[Any, Any]:
         with Use(self):
             return self._follow(xs, base, lo, hi, longest, room)
 
     def _follow(
-        self, xs: Any, base: int, lo: np.ndarray, hi: np.ndarray, longest: int, room: Any
+        self, xs: Any, base: int, lo: np.ndarray, hi: np.ndarray, longest: int, room: Room
     ) -> tuple[Any, Any]:
         columns = None if isinstance(xs, list) else self._columns(xs)
         n, inserted = len(lo), max(0, int(hi.max(initial=0)) - self._reached)
@@ -247,17 +248,14 @@ class FiBA(Bulks):
         if kernel is None or columns is None:
             answers: list[Any] = [None] * n
             step = self._steps.bind(drivers.follow_bulk)
-            bounds = lo.tolist(), hi.tolist()
-            where = base, self._reached, n
-            self._reached = self._atomically(step, items(xs), *where, *bounds, answers)
+            windows = Windows(base, n, lo.tolist(), hi.tolist())
+            self._reached = self._atomically(step, items(xs), self._reached, windows, answers)
             return answers, None
         assert kernel.answer is not None
         out = Answers(kernel.answer, n, room(kernel.answer.layout.array_dtype, n))
         addresses = tuple(map(address, columns))
-        bounds_at = lo.ctypes.data, hi.ctypes.data
-        self._reached = self._run(
-            kernel, addresses, base, self._reached, n, *bounds_at, out.address
-        )
+        windows = Windows(base, n, lo.ctypes.data, hi.ctypes.data)
+        self._reached = self._run(kernel, addresses, self._reached, windows, out.address)
         return out.arrays()
 
     def search(
@@ -266,7 +264,7 @@ class FiBA(Bulks):
         base: int,
         lo: np.ndarray,
         hi: np.ndarray,
-        room: Callable[[np.dtype, int], np.ndarray] = lambda dtype, n: np.empty(n, dtype),
+        room: Room = new_array,
     ) -> tuple[Any, Any]:
         """As `follow`, for windows in any order, at O(log n) combines each; evicts nothing."""
         end = int(hi.max(initial=0))
