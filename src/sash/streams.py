@@ -23,7 +23,7 @@ from sash.plan.plan import Options, plan_of
 from sash.plan.reach import steps_of
 from sash.plan.types import unit_of
 from sash.tables import names_of, windowed
-from sash.windows.define import duration_or_number
+from sash.windows.arguments import duration_or_number
 
 Late = Literal["count", "side"]
 T = TypeVar("T")
@@ -147,7 +147,7 @@ class Live:
 
     @property
     def offset(self) -> Any:
-        """What the last commit was told: where to go on after a restart."""
+        """The offset of the last commit: where to go on after a restart."""
         return None if self._live is None else self._live.offset
 
     def close(self) -> None:
@@ -162,7 +162,7 @@ class Live:
             self._opened.close()
 
     def explain(self, rows_per_second: float | None = None, keys: int = 1) -> Explanation:
-        """What is kept, what a batch reads, and which structure keeps it.
+        """The plan of the stream: what is kept, what a batch reads, and which structure keeps it.
 
         Told how many rows come per second and of how many keys, also how large the state gets,
         what is written and how many cores it takes, about.

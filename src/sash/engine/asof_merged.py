@@ -17,12 +17,12 @@ import pyarrow as pa
 from sash.engine.asof_windows import AsOfWindows, blocks
 from sash.engine.bounds import FURTHEST
 from sash.engine.columns import one_array
-from sash.engine.expressions import outputs
 from sash.engine.moments import Moments
 from sash.engine.order import ticks
 from sash.engine.parts import moved
 from sash.engine.row_windows import BLOCK
 from sash.engine.rows import KeyStarts
+from sash.engine.waiting import WaitingRows
 from sash.plan.plan import Plan
 from sash.plan.reach import reach_of
 
@@ -48,7 +48,7 @@ class MergedWindows:
         self._ahead = reach.ahead if reach.rows_ahead == 0 else None
         self._first = 0  # the first event of the last key
         self._moved = 0  # events that windows have moved over
-        self._waiting: list[pa.RecordBatch] = []
+        self._waiting = WaitingRows(plan)
         self._moments = self._none()
 
     def feed(self, rows: Merged) -> Iterator[pa.RecordBatch]:
@@ -58,7 +58,7 @@ class MergedWindows:
         moments = self._asked(rows)
         self._work.take(rows.events)
         if rows.spine.num_rows:
-            self._waiting.append(rows.spine)
+            self._waiting.add(rows.spine)
             self._moments = _joined(self._moments, moments)
         yield from self._give(self._ready())
         self._move_on()
@@ -86,7 +86,7 @@ class MergedWindows:
         return Moments(times.astype(self._moments.times.dtype, copy=False), first, stop, known)
 
     def _ready(self) -> int:
-        """How many moments have all events of their windows at hand."""
+        """How many moments have all events of their windows in memory."""
         moments = self._moments
         done = int(np.searchsorted(moments.stop, FURTHEST))
         if self._ahead == 0:
@@ -102,30 +102,12 @@ class MergedWindows:
         return bisect.bisect_left(range(len(moments)), latest, done, key=end)
 
     def _give(self, count: int) -> Iterator[pa.RecordBatch]:
-        """The first so many waiting rows of the spine, with answers."""
+        """The first `count` waiting rows of the spine, with answers."""
         ready, self._moments = self._moments.part(0, count), self._moments.part(count, None)
         ready = ready.within(0, self._work.count)
         for answers in blocks(self._work, ready, self._work.count - self._moved):
-            yield from self._with(answers)
+            yield from self._waiting.answered(answers, len(answers[0]))
         self._moved = self._work.count if count else self._moved
-
-    def _with(self, answers: list[pa.Array]) -> Iterator[pa.RecordBatch]:
-        """The first waiting rows, batch by batch, with these answers."""
-        given, n = 0, len(answers[0])
-        while given < n:
-            batch = self._waiting.pop(0)
-            part = batch.slice(0, min(n - given, batch.num_rows))
-            if part.num_rows < batch.num_rows:
-                self._waiting.insert(0, batch.slice(part.num_rows))
-            found = {
-                output.name: answer.slice(given, part.num_rows)
-                for output, answer in zip(self.plan.outputs, answers, strict=True)
-            }
-            columns = dict(zip(part.schema.names, part.columns, strict=True))
-            made = outputs(self.plan, columns, found)
-            names = [*part.schema.names, *self.plan.query.outputs]
-            yield pa.RecordBatch.from_arrays([*part.columns, *made], names=names)
-            given += part.num_rows
 
     def _move_on(self) -> None:
         """Move windows over events that no row of the spine asks for, and forget the oldest."""

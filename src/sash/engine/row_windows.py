@@ -18,7 +18,6 @@ import pyarrow.compute as pc
 from sash.engine.bounds import Bounds
 from sash.engine.calendars import periods
 from sash.engine.columns import numbers
-from sash.engine.expressions import outputs
 from sash.engine.fixed import Room
 from sash.engine.frames import Finder, ready_rows
 from sash.engine.null_times import without_times
@@ -28,6 +27,7 @@ from sash.engine.pieces import Pieces, pieces
 from sash.engine.policies import ByPolicy, Run
 from sash.engine.rows import Rows, held
 from sash.engine.tape import Tape
+from sash.engine.waiting import WaitingRows
 from sash.plan.plan import Plan
 from sash.plan.types import number_type, unit_of
 from sash.windows.frames import Calendar, Delta, Frame, Groups, OwnBounds, Policy, Range, Until
@@ -43,7 +43,7 @@ class RowWindows:
         self.plan = plan
         self._rows = Rows(plan, ordered, starts)
         self._done = 0  # rows that went
-        self._pending: list[pa.RecordBatch] = []
+        self._waiting = WaitingRows(plan)
         self._frames = [at_work(each.frame, self._rows) for each in plan.frames]
 
     def part(
@@ -56,7 +56,8 @@ class RowWindows:
         self._rows.write_to(outputs, end - begin)
         for frame in self._frames:
             frame.take(columns)
-        self._done, self._pending = begin, [batch.slice(begin, end - begin)]
+        self._waiting.add(batch.slice(begin, end - begin))
+        self._done = begin
         while self._done < end:
             yield from self._give_block(min(end, self._done + BLOCK))
 
@@ -66,7 +67,7 @@ class RowWindows:
             columns = self._rows.take(batch)
             for frame in self._frames:
                 frame.take(columns)
-            self._pending.append(batch)
+            self._waiting.add(batch)
             yield from self._give(last=False)
 
     def finish(self) -> Iterator[pa.RecordBatch]:
@@ -84,7 +85,7 @@ class RowWindows:
         answers = self._rows.answers(bounds)
         self._done = end
         self._forget(bounds)
-        yield from self._with(answers, end - begin)
+        yield from self._waiting.answered(answers, end - begin)
 
     def _ready(self, last: bool) -> int:
         rows = self._rows
@@ -103,24 +104,6 @@ class RowWindows:
         for frame in self._frames:
             frame.forget(oldest)
         rows.forget(oldest, [min(row, self._done) for row in first])
-
-    def _with(self, answers: list[pa.Array], n: int) -> Iterator[pa.RecordBatch]:
-        """The oldest n pending rows, batch by batch, with their answers."""
-        given = 0
-        while given < n:
-            batch = self._pending.pop(0)
-            part = batch.slice(0, min(n - given, batch.num_rows))
-            if part.num_rows < batch.num_rows:
-                self._pending.insert(0, batch.slice(part.num_rows))
-            found = {
-                output.name: answer.slice(given, part.num_rows)
-                for output, answer in zip(self.plan.outputs, answers, strict=True)
-            }
-            names = [*part.schema.names, *self.plan.query.outputs]
-            columns = dict(zip(part.schema.names, part.columns, strict=True))
-            made = outputs(self.plan, columns, found)
-            yield pa.RecordBatch.from_arrays([*part.columns, *made], names=names)
-            given += part.num_rows
 
 
 class FrameAtWork:
@@ -217,7 +200,7 @@ class FrameAtWork:
 
 
 def at_work(frame: Frame, rows: Rows) -> FrameAtWork | OwnBoundsAtWork:
-    """What finds the windows of a frame."""
+    """The object that finds the windows of a frame."""
     if isinstance(frame, OwnBounds):
         return OwnBoundsAtWork(frame, rows)
     return FrameAtWork(frame, rows)

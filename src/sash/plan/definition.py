@@ -26,24 +26,24 @@ from sash.plan.expressions import Call, Column, Expression, as_condition, as_inp
 from sash.plan.periodic import KIND, WINDOW, Periodic
 from sash.plan.spine import Spine
 from sash.windows import Frame, as_frame, shaped
-from sash.windows.define import Shape
 from sash.windows.frames import Calendar, Policy, Sliding, Until
+from sash.windows.shapes import Shape
 
 ResultType = Callable[[list[pa.DataType]], pa.DataType | None]
 """The type of an aggregation's answers, from its columns' types; None: as they come."""
 
 TIME = "@time"
-"""In the place of a column: the row's time, in nanoseconds since 1970 as an integer where the
+"""Instead of a column: the row's time, in nanoseconds since 1970 as an integer where the
 time column is a timestamp or a date; where it is a number, that number."""
 
 
 FROM_ROWS = {
     "count": Count(), "first": First(ignore_nulls=False), "last": Last(ignore_nulls=False)
 }  # fmt: skip
-"""What would be combined where tables need only the bounds of a window."""
+"""The monoids of aggregations for which tables need only the bounds of a window."""
 
 DERIVED = "= "
-"""What the name of a column begins with that is computed from others before anything else."""
+"""The prefix of columns that are computed from others before anything else."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -164,7 +164,7 @@ class Aggregation(Expression):
         )  # fmt: skip
 
     def combined(self) -> Monoid:
-        """What is combined, also where rows of a table have a quicker way."""
+        """The monoid that is combined, also where a table has a faster way."""
         if self.monoid is not None:
             return self.monoid
         if self.how == "percentile":
@@ -172,7 +172,7 @@ class Aggregation(Expression):
         if self.how in FROM_ROWS:
             return FROM_ROWS[self.how]
         raise TypeError(
-            f"{self} looks rows up by their place and combines nothing: it cannot be had by "
+            f"{self} looks rows up by their place and combines nothing: it cannot be computed by "
             "category or over a policy"
         )
 
@@ -261,7 +261,7 @@ class Query:
         return f"<{asked}; {keys}in order of {self.time}{every}{spine}>"
 
     def asked(self, out: str) -> Expression:
-        """What an output is: an aggregation or an expression over some."""
+        """The definition of an output: an aggregation or an expression over some."""
         return self.results[out] if out in self.results else self.aggregations[out]
 
     @property
@@ -315,7 +315,7 @@ class Query:
 
     @property
     def _answered(self) -> set[str]:
-        """What results read that is no column of the input."""
+        """The names that results read and that are no columns of the input."""
         return {*self.aggregations, *self.window}
 
     def sources(self, out: str) -> list[str]:
@@ -354,7 +354,7 @@ class Query:
         self._check_results()
 
     def _check_spine(self, schema: pa.Schema) -> pa.Schema:
-        """The spine's columns, in the place of the input's."""
+        """The spine's columns, instead of the input's."""
         assert self.spine is not None
         if self.every is not None or self.descending:
             asked = "every" if self.every is not None else "a descending order"

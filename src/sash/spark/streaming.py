@@ -48,7 +48,7 @@ from sash.spark.names import quoted
 from sash.spark.processor import Processor, rows_schema
 from sash.spark.shards import Packing, shard_ids
 from sash.spark.types import transferable
-from sash.windows.define import duration_or_number
+from sash.windows.arguments import duration_or_number
 
 WATERMARK = "spark.watermarkDelayMs"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
@@ -232,7 +232,7 @@ def explain(
     cut: Any = None,
     **planning: Any,
 ) -> Explanation:
-    """What `aggregate` would run, in words; `rates`: rows per second, and keys."""
+    """The plan that `aggregate` would run, in words; `rates`: rows per second, and keys."""
     from sash.spark.explain import stream_steps
 
     job = prepare(df, query, emit, late)
@@ -268,7 +268,7 @@ def definition_of(
     idle: Any = None,
     lead: Any = 0,
 ) -> StreamDefinition:
-    """What shards need to know. Times are in UTC: the session's zone may change, rows do not."""
+    """The instructions of shards. Times are in UTC: the session's zone may change, rows do not."""
     answers = {name: transferable(kind) for name, kind in job.answers.items()}
     schema = pa.schema(map(_in_utc, job.schema))
     plan = plan_of(job.query, schema, Options(**planning))

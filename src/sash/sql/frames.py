@@ -13,8 +13,8 @@ from sash.sql.dialects import text
 from sash.sql.errors import NotTaken, SqlError
 from sash.sql.literals import value_of
 from sash.windows import Frame, groups_between, range_between, rows_between
-from sash.windows.define import shaped
 from sash.windows.duration import UNITS, Duration
+from sash.windows.shapes import shaped
 
 WHOLE = rows_between(None, None)
 

@@ -12,7 +12,6 @@ from sash.windows.define import (
     rows,
     rows_between,
     session,
-    shaped,
     sliding,
     sliding_calendar,
     tumbling,
@@ -37,6 +36,7 @@ from sash.windows.frames import (
     Until,
 )
 from sash.windows.policies import NotMonotone, not_monotone
+from sash.windows.shapes import shaped
 
 __all__ = [
     "Calendar", "Closed", "Delta", "Duration", "Frame", "Groups", "Lifetime", "NotMonotone",

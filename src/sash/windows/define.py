@@ -1,25 +1,29 @@
-"""How users define frames; what is wrong is said here, with the argument's name."""
+"""How users define frames."""
 
 from __future__ import annotations
 
-import inspect
-import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, Literal, TypedDict, Unpack, get_args
+from typing import Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 
+from sash.windows.arguments import (
+    bound_of,
+    check_takes,
+    closed_of,
+    is_unbounded,
+    positive_bound,
+    whole_number,
+)
 from sash.windows.duration import Duration, positive
 from sash.windows.frames import (
-    Bound,
     Calendar,
     Closed,
     Delta,
-    Exclude,
     Frame,
     Groups,
     Lifetime,
@@ -35,11 +39,7 @@ from sash.windows.frames import (
     length,
 )
 
-UNBOUNDED = (1 << 63) - 1
-"""From here on a number of rows is without bound, as in pyspark.sql.Window."""
-
 CALENDAR = re.compile(r"(\d+)?\s*(day|week|month|quarter|year)s?", re.IGNORECASE)
-PLACE = re.compile(r"(.*?)\s*(preceding|following)", re.IGNORECASE)
 
 
 def rows(n: int) -> Rows:
@@ -48,7 +48,7 @@ def rows(n: int) -> Rows:
     >>> rows(50)
     <Rows: the last 50 rows>
     """
-    if _whole(n, "n") < 1:
+    if whole_number(n, "n") < 1:
         raise ValueError(f"n must be at least 1, not {n}")
     return Rows(int(n) - 1, 0)
 
@@ -89,8 +89,8 @@ def groups_between(start: int | None, end: int | None, empty: bool = False) -> G
 
 
 def _counts(start: Any, end: Any, empty: bool) -> tuple[int | None, int | None]:
-    lo = None if _unbounded(start, -1, "start") else _whole(start, "start")
-    hi = None if _unbounded(end, 1, "end") else _whole(end, "end")
+    lo = None if is_unbounded(start, -1, "start") else whole_number(start, "start")
+    hi = None if is_unbounded(end, 1, "end") else whole_number(end, "end")
     if lo is not None and hi is not None and lo > hi and not empty:
         raise ValueError(f"start={start} comes after end={end}; negative numbers precede")
     return None if lo is None else -lo, hi
@@ -113,7 +113,7 @@ def range_between(
     own = own_bounds("time", start, end)
     if own is not None:
         return own
-    lo, hi = _bound(start, -1, "start"), _bound(end, 1, "end")
+    lo, hi = bound_of(start, -1, "start"), bound_of(end, 1, "end")
     if isinstance(lo, Duration) and hi == 0:
         hi = Duration(0)
     if isinstance(hi, Duration) and lo == 0:
@@ -125,7 +125,7 @@ def range_between(
             raise ValueError(
                 f"start={start!r} comes after end={end!r}; what precedes is negative, as in '-1 h'"
             )
-    ends = "both" if closed is None else _closed(closed)
+    ends = "both" if closed is None else closed_of(closed)
     return Range(None if lo is None else -lo, hi, ends, told=closed is not None)
 
 
@@ -135,7 +135,7 @@ def session(gap: Any) -> Session:
     >>> print(session("30 minutes"))
     the session so far, gap 30 minutes
     """
-    return Session(_positive(gap, "gap"))
+    return Session(positive_bound(gap, "gap"))
 
 
 def delta(column: str, d: Any) -> Delta:
@@ -146,7 +146,7 @@ def delta(column: str, d: Any) -> Delta:
     """
     if not isinstance(column, str):
         raise TypeError(f"column must be a column's name, not {column!r}")
-    reach = _bound(d, 1, "d")
+    reach = bound_of(d, 1, "d")
     if reach is None or length(reach) < 0:
         raise ValueError(f"d must be a number or a duration of at least 0, not {d!r}")
     return Delta(column, reach)
@@ -162,7 +162,7 @@ def until(predicate: Callable[[Any], bool] | str, column: str | None = None) -> 
         if column is not None:
             raise TypeError("predicate must be a function where a column is given too")
         return Until(None, predicate)
-    _takes(predicate, 1, "predicate")
+    check_takes(predicate, 1, "predicate")
     return Until(predicate, column)
 
 
@@ -173,7 +173,7 @@ def policy(function: Callable[[Any, Any], bool], of: Any = None) -> Policy:
     >>> print(policy(full))
     policy full
     """
-    _takes(function, 2, "function")
+    check_takes(function, 2, "function")
     return Policy(function, of)
 
 
@@ -193,8 +193,8 @@ def sliding(size: Any, slide: Any, offset: Any = 0, closed: Closed = "left") -> 
     >>> print(sliding("24 hours", "1 minute"))
     1 day every 1 minute
     """
-    whole, step = _positive(size, "size"), _positive(slide, "slide")
-    start = _bound(offset, 1, "offset")
+    whole, step = positive_bound(size, "size"), positive_bound(slide, "slide")
+    start = bound_of(offset, 1, "offset")
     start = Duration(0) if start == 0 and isinstance(whole, Duration) else start
     if len({isinstance(b, Duration) for b in (whole, step, start)}) > 1:
         raise TypeError(
@@ -207,7 +207,7 @@ def sliding(size: Any, slide: Any, offset: Any = 0, closed: Closed = "left") -> 
             f"lost; give {_over(step)} or more, or a shorter slide"
         )
     assert start is not None
-    return Sliding(whole, step, start, _closed(closed))
+    return Sliding(whole, step, start, closed_of(closed))
 
 
 def _over(size: Any) -> str:
@@ -260,14 +260,14 @@ def lifetime() -> Lifetime:
 def as_frame(thing: Any, closed: Closed | None = None) -> Frame:
     """A frame as it is; a duration d as the times from t - d to t.
 
-    `closed` is "both" (as SQL's RANGE) unless told; "right" is (t - d, t], as pandas
+    `closed` is "both" by default (as SQL's RANGE); "right" is (t - d, t], as pandas
     and polars have it.
 
     >>> print(as_frame("24 hours", closed="right"))
     the last 1 day, closed right
     """
     if closed is not None:
-        _closed(closed)
+        closed_of(closed)
     if isinstance(thing, Frame):
         if closed is None:
             return thing
@@ -288,160 +288,3 @@ def as_frame(thing: Any, closed: Closed | None = None) -> Frame:
         f"{thing!r} is not a frame: give a duration such as '24 hours', or rows, rows_between, "
         "groups_between, range_between, session, delta, until, policy, tumbling, sliding, lifetime"
     )
-
-
-class Shape(TypedDict, total=False):
-    """What `.over(…)` can change of a frame."""
-
-    exclude: Exclude | None
-    delay: Any
-    center: bool
-    most: int | None
-    peers: bool
-
-
-def shaped(frame: Frame, **shape: Unpack[Shape]) -> Frame:
-    """The frame with rows excluded, moved back by a `delay`, centred, with at most `most` rows,
-    or without the peers after a row; see `Frame`.
-
-    >>> print(shaped(as_frame("7 days"), delay="1 day", exclude="group"))
-    times from 8 days before to 1 day before, without the row and its peers
-    >>> print(shaped(rows(5), center=True))
-    rows from 2 before to 2 after
-    """
-    unknown = [name for name in shape if name not in Shape.__annotations__]
-    if unknown:
-        raise TypeError(f"over has no {unknown[0]!r}; there are {', '.join(Shape.__annotations__)}")
-    exclude, most = shape.get("exclude"), shape.get("most")
-    if exclude not in (None, *get_args(Exclude)):
-        raise ValueError(f"exclude must be one of {', '.join(get_args(Exclude))}, not {exclude!r}")
-    if most is not None and _whole(most, "most") < 1:
-        raise ValueError(f"most must be at least 1, not {most}")
-    if shape.get("center"):
-        frame = _centred(frame)
-    if shape.get("delay") is not None:
-        frame = _delayed(frame, shape["delay"])
-    if isinstance(frame, Policy) and (exclude or most or not shape.get("peers", True)):
-        raise TypeError(f"{frame} decides itself which rows are in: nothing can be left out of it")
-    return replace(frame, exclude=exclude, most=most, peers=shape.get("peers", True))
-
-
-def _centred(frame: Frame) -> Frame:
-    """A frame that ends at the row, moved so that the row is in its middle, as in pandas."""
-    if isinstance(frame, Rows) and frame.preceding is not None and frame.following == 0:
-        after = frame.preceding // 2
-        return replace(frame, preceding=frame.preceding - after, following=after)
-    if isinstance(frame, Range) and frame.preceding is not None and frame.following is not None:
-        half = _half(frame.preceding)
-        if length(frame.following) == 0:
-            return replace(frame, preceding=half, following=half)
-    raise TypeError(f"center=True takes a duration or sash.rows(n), not {frame}")
-
-
-def _half(bound: Bound) -> Bound:
-    return Duration(bound.ns // 2) if isinstance(bound, Duration) else bound / 2
-
-
-def _delayed(frame: Frame, delay: Any) -> Frame:
-    """A frame that ends earlier: by a duration, or by a number of the frame's own unit."""
-    if isinstance(frame, Rows | Groups):
-        by: Any = _whole(delay, "delay")
-    elif isinstance(frame, Range):
-        by = _bound(delay, 1, "delay")
-    else:
-        raise TypeError(f"delay has no meaning for {frame}")
-    if by is None or length(by) < 0:
-        raise ValueError(f"delay must be at least 0, not {delay!r}")
-
-    def moved(bound: Any, sign: int) -> Any:
-        if bound is None:
-            return None
-        if isinstance(bound, Duration) != isinstance(by, Duration) and length(bound):
-            raise TypeError(f"delay={delay!r} and {frame}: one has a unit, one has none")
-        sum_ = length(bound) + sign * length(by)
-        return Duration(int(sum_)) if isinstance(by, Duration) else sum_
-
-    return replace(frame, preceding=moved(frame.preceding, 1), following=moved(frame.following, -1))
-
-
-def duration_or_number(value: Any, argument: str) -> Bound:
-    """A length of time: a duration, or a number where time is a number; at least 0."""
-    bound = _bound(value, 1, argument)
-    if bound is None or length(bound) < 0:
-        raise ValueError(f"{argument} must be a duration or a number of at least 0, not {value!r}")
-    return bound
-
-
-def _whole(value: Any, argument: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise TypeError(f"{argument} must be a whole number of rows, not {value!r}")
-    return int(value)
-
-
-def _unbounded(value: Any, side: int, argument: str) -> bool:
-    """Whether a bound is none: None, or as far as Spark's constants or infinity."""
-    if value is None:
-        return True
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        return False
-    far: int | float = value if isinstance(value, int | float) else value.item()
-    if not abs(far) >= UNBOUNDED:
-        return False
-    if (far > 0) != (side > 0):
-        raise ValueError(f"{argument}={value!r} is unbounded on the wrong side")
-    return True
-
-
-def _bound(value: Any, side: int, argument: str) -> Bound | None:
-    if isinstance(value, str):
-        return _place(value.strip(), side, argument)
-    if _unbounded(value, side, argument):
-        return None
-    if isinstance(value, timedelta | np.timedelta64 | Duration):
-        return Duration.of(value, argument)
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
-        raise TypeError(f"{argument} must be a number, a duration or None, not {value!r}")
-    if math.isnan(value):
-        raise ValueError(f"{argument} is NaN")
-    return value if isinstance(value, int | float) else value.item()
-
-
-def _place(text: str, side: int, argument: str) -> Bound | None:
-    if text.lower() == "current row":
-        return Duration(0)
-    found = PLACE.fullmatch(text)
-    if not found:
-        return Duration.of(text, argument)
-    away, word = found.group(1), found.group(2).lower()
-    if away.lower() == "unbounded":
-        if (word == "following") != (side > 0):
-            raise ValueError(f"{argument}={text!r} is unbounded on the wrong side")
-        return None
-    number: Bound = int(away) if away.isdigit() else Duration.of(away, argument)
-    return -number if word == "preceding" else number
-
-
-def _positive(value: Any, argument: str) -> Bound:
-    if value is None:
-        raise TypeError(f"{argument} is missing: give a duration such as '30 minutes'")
-    bound = _bound(value, 1, argument)
-    if bound is None or length(bound) <= 0:
-        raise ValueError(f"{argument} must be positive and finite, not {value!r}")
-    return bound
-
-
-def _closed(closed: Any) -> Closed:
-    if closed not in get_args(Closed):
-        raise ValueError(f"closed must be one of {', '.join(get_args(Closed))}, not {closed!r}")
-    return closed
-
-
-def _takes(function: Any, count: int, argument: str) -> None:
-    if not callable(function):
-        raise TypeError(f"{argument} must be a function, not {function!r}")
-    try:
-        inspect.signature(function).bind(*range(count))
-    except TypeError:
-        raise TypeError(f"{argument} must take {count} argument{'s' * (count > 1)}") from None
-    except ValueError:  # a built-in without a signature
-        return

@@ -30,10 +30,10 @@ WITHOUT: dict[Exclude, str] = {
 
 @dataclass(frozen=True, repr=False)
 class Frame:
-    """What all frames can say of themselves.
+    """The properties of all frames.
 
     `exclude`: without the row itself, without it and its peers ("group"), or without its
-    peers alone ("ties"). `most`: of the rows that are in, at most so many, the youngest.
+    peers alone ("ties"). `most`: of the rows that are in, at most this many, the youngest.
     `peers`: whether a frame that ends at the row's time has the row's peers after it.
     """
 
@@ -265,7 +265,7 @@ class Policy(Frame):
 
     As a row comes it is inserted; `total` is then the whole window's partial. The
     longest run of oldest rows, combined into `old`, for which function(total, old)
-    is true is evicted, maybe all. `total` stays what it was while that is decided.
+    is true is evicted, possibly all. `total` stays what it was while that is decided.
     The function must be monotone: true of a run, it is true of every shorter one;
     then it is found by search in O(log n). If it is not, the run is some run for
     which it is true and for which one row more is false; which one depends on the
@@ -337,7 +337,7 @@ class Sliding(Frame):
     """Windows of `size`, one every `slide`, the edges at offset + k * slide.
 
     Seen from outside (`every`) each is from its start to its start + size, which
-    ends are included says `closed`: [start, end) unless told, as Spark's window().
+    ends are included says `closed`: [start, end) by default, as Spark's window().
     Seen from a row, its window is the first to end of those that have the row, so
     far: up to the row and its peers.
     """

@@ -1,4 +1,4 @@
-"""What can be found out about a slide policy before it is used."""
+"""Checks of a slide policy before it is used."""
 
 from __future__ import annotations
 

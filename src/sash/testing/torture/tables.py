@@ -1,4 +1,4 @@
-"""Tables: random definitions against plain Python: frames, aggregations, nulls, ties and keys."""
+"""Random definitions over tables against plain Python: frames, aggregations, nulls, ties, keys."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from sash.tables import windowed
 from sash.testing.torture.case import Case
 from sash.windows import define as d
 from sash.windows.bounds import bounds
-from sash.windows.define import Shape
 from sash.windows.frames import Delta, Frame, Groups, Range, Rows, Until
+from sash.windows.shapes import Shape, shaped
 
 Row = dict[str, Any]
 CLOSED: tuple[Any, ...] = ("both", "left", "right", "neither")
@@ -129,7 +129,7 @@ def frame(dice: Random) -> Frame:
             {"exclude": "current row"}, {"exclude": "group"}, {"exclude": "ties"},
             {"most": dice.randint(1, 9)}, {"peers": False},
         ]  # fmt: skip
-        return d.shaped(made, **dice.choice(shapes))
+        return shaped(made, **dice.choice(shapes))
     return made
 
 
@@ -182,7 +182,7 @@ def function(name: str) -> Any:
 
 
 def _known(column: str, answer: Callable[[list[Any]], Any]) -> Callable[[list[Row]], Any]:
-    """What `answer` says of the values that are not null; null for none."""
+    """The result of `answer` for the values that are not null; null for none."""
 
     def over(rows: list[Row]) -> Any:
         values = [row[column] for row in rows if row[column] is not None]
