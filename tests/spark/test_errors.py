@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from pyspark.sql import functions as F
 import sash
 from sash import Monoid
 from sash import functions as sf
+from sash.spark.workers import WorkerError
 from tests.spark.native import settings, table
 
 
@@ -173,3 +175,14 @@ def test_sums_of_decimals_that_overflow(spark: SparkSession, ansi: str) -> None:
         out = sash.windowed(df, time="t").agg(c=sf.sum("d").over(sash.rows(2)))
         with pytest.raises(Exception, match=r"does not fit in decimal128"):
             out.collect()
+
+
+def test_workers_with_another_python_are_named_before_a_job(
+    df: DataFrame, no_job: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = tmp_path / "python"
+    other.write_text("#!/bin/sh\necho 3.9\n")
+    other.chmod(0o755)
+    monkeypatch.setattr(df.sparkSession.sparkContext, "pythonExec", str(other))
+    with pytest.raises(WorkerError, match=r"workers would run Python 3\.9"):
+        sash.windowed(df, "k", time="ts").agg(rows=sf.count().over("1 hour"))

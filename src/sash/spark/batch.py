@@ -35,6 +35,7 @@ from sash.spark import window_spec
 from sash.spark.names import as_spelled, plain, quoted
 from sash.spark.partition import Work
 from sash.spark.types import arrow_schema, spark_type, transferable
+from sash.spark.workers import check_workers
 
 WHOLE = splits.Decision(None, "in one piece")
 
@@ -113,6 +114,7 @@ def checked_query(
         if aggregation.monoid is not None:
             check_pickles(aggregation.monoid, cloudpickle.dumps)
     try_without_rows(query, schema)
+    check_workers(df)
     return Job(df, given, query, schema, answer_types(query, schema), ties)
 
 
@@ -177,7 +179,7 @@ def _answer(job: Job, out: str) -> StructField:
 
 
 def explain(df: DataFrame, query: Query, **options: Any) -> Explanation:
-    """What `aggregate` would run, in words; starts no job."""
+    """The plan that `aggregate` would run, in words; starts no job."""
     from sash.spark.explain import text
 
     return text(prepare(df, query, **options))
