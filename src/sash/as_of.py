@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Events:
-    """What `windowed` was given; `source`: None for Spark; `query` makes a definition of it."""
+    """The arguments of `windowed`; `source`: None for Spark; `query` makes a definition of it."""
 
     data: Any
     source: Source | None
@@ -39,7 +39,7 @@ class Events:
 
 @dataclass(frozen=True)
 class At:
-    """What `at` was given besides the spine: its keys, its time, which ends are included."""
+    """The arguments of `at` besides the spine: its keys, its time, which ends are included."""
 
     by: tuple[str, ...]
     time: str
@@ -103,7 +103,7 @@ class AsOf(Generic[T]):
         return spine.with_answers(found, query.outputs, made_of)
 
     def explain(self, **aggregations: Expression) -> Explanation:
-        """What `agg` would run, in words; nothing runs."""
+        """The plan that `agg` would run, in words; nothing runs."""
         query, events = self.query(**aggregations), self._events
         if events.source is None:
             from sash.spark import asof
@@ -117,7 +117,7 @@ class AsOf(Generic[T]):
         return explain(plan_of(query, empty.schema, planning))
 
     def query(self, **aggregations: Expression) -> Query:
-        """What `agg` would run."""
+        """The definition that `agg` would run."""
         for out, e in aggregations.items():
             parts = walk(e) if isinstance(e, Expression) else ()
             if any(isinstance(part, Aggregation) and part.step is not None for part in parts):

@@ -17,7 +17,7 @@ Sources = Callable[[str], Sequence[str]]
 """The columns of a table that a column of the answers is made of."""
 
 COMPUTABLE = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-"""Types that Arrow computes with, in the place of those that it only stores."""
+"""Types that Arrow computes with, instead of those that it only stores."""
 
 
 def computable(table: pa.Table) -> pa.Table:
@@ -58,7 +58,7 @@ class Source:
         return self.like(found, sources)
 
     def hint(self, name: str) -> str:
-        """What to do about a column that is missing, where this kind of table has an answer."""
+        """Advice for a missing column, where this kind of table has some."""
         return ""
 
 
@@ -182,7 +182,7 @@ class Pandas(Source):
         return self.data.assign(**{name: columns[name].array for name in answers})
 
     def _unnamed(self) -> str:
-        """What to do about names of columns that are no strings, if there are any."""
+        """Advice for names of columns that are no strings, if there are any."""
         others = [name for name in self.data.columns if not isinstance(name, str)]
         if not others:
             return ""

@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class Settings(TypedDict, total=False):
-    """What `windowed` takes besides keys and time; `OPTIONS` says for which kind of data."""
+    """The arguments of `windowed` besides keys and time; `OPTIONS` says for which kind of data."""
 
     latency: Literal["average", "worst"]
     algorithm: str | None
@@ -144,9 +144,9 @@ class Windowed(Generic[T]):
         return AsOf(Events(self._data, self._source, self._options, self.query), spine, at)
 
     def agg(self, **aggregations: Expression) -> T:
-        """The table with one column more for each aggregation, of the same kind as it came.
+        """The table with one extra column per aggregation, of the same kind as the input.
 
-        After `every`: one row a key and window, with window_start and window_end.
+        After `every`: one row per key and window, with window_start and window_end.
         """
         query = self.query(**aggregations)
         if self._source is None:
@@ -168,7 +168,7 @@ class Windowed(Generic[T]):
     def explain(
         self, *, rows_per_second: float | None = None, keys: int = 1, **aggregations: Expression
     ) -> Explanation:
-        """What `agg` would run, in words: what is shared, the algorithm and why; on Spark
+        """The plan that `agg` would run, in words: what is shared, the algorithm and why; on Spark
         also the shuffle and whether keys are split, on a stream what is kept and when rows
         come out. Nothing runs.
 
@@ -210,7 +210,7 @@ class Windowed(Generic[T]):
         return planning_of(self._options)
 
     def query(self, **aggregations: Expression) -> Query:
-        """What `agg` would run."""
+        """The definition that `agg` would run."""
         if not aggregations:
             raise TypeError('agg needs at least one aggregation: n=sf.count().over("1 hour"), say')
         if self._changes and self._every is None:
@@ -240,7 +240,7 @@ class Windowed(Generic[T]):
         )
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the table, the part each of its columns plays, what to add."""
+        """The call in a notebook: the table, the part each of its columns plays, what to add."""
         data: Any = self._data
         columns = data.columns if self._source is None else self._source.names()
         roles = {**dict.fromkeys(self._by, "key"), self._time: "time"}
@@ -287,7 +287,7 @@ OPTIONS = {
         "cut",
     ),
 }
-"""What `windowed` takes besides keys and time, by the kind of data."""
+"""The arguments of `windowed` besides keys and time, by the kind of data."""
 
 
 def _spark_kind(data: Any) -> str:
@@ -307,7 +307,7 @@ def check_options(given: dict[str, Any], here: str) -> None:
 
 
 def planning_of(options: dict[str, Any]) -> Options:
-    """What the user decides instead of the planner, over a table in process."""
+    """Decisions that the user makes instead of the planner, over a table in process."""
     check_options(options, "a table in process")
     return Options(**{name: options[name] for name in PLANNING if name in options})
 

@@ -107,7 +107,7 @@ def test_rows_by_their_place_are_refused() -> None:
     with pytest.raises(TypeError, match=r"nth_value\(x\) looks rows up by their place"):
         sf.nth_value("x", 2).by("card")
     two = sash.policy(lambda total, old: total - old >= 2, of=m.Count())
-    with pytest.raises(TypeError, match="cannot be had by category or over a policy"):
+    with pytest.raises(TypeError, match="cannot be computed by category or over a policy"):
         sash.windowed(TABLE, time="t").agg(z=sf.nth_value("x", 2).over(two))
 
 

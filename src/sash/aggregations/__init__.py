@@ -1,1 +1,1 @@
-"""What `sash.functions` offers, a file for each family."""
+"""The aggregations that `sash.functions` offers, one file per family."""

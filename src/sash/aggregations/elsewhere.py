@@ -52,7 +52,7 @@ INSTEAD = {
     "uniq": 'sf.count_distinct("x")',
     "var": 'sf.variance("x")',
 }
-"""What to write, by the name in lower case that SQL, pandas, polars or Flink have for it."""
+"""The call to write, by the name in lower case that SQL, pandas, polars or Flink have for it."""
 
 
 def unknown(name: str, names: Sequence[str]) -> str:

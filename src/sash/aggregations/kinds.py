@@ -94,7 +94,7 @@ def is_numeric(kind: pa.DataType) -> bool:
 
 
 def has_shares(kind: pa.DataType) -> bool:
-    """What has percentiles: numbers, decimals too, times, booleans."""
+    """Types that have percentiles: numbers, decimals too, times, booleans."""
     return is_numeric(kind) or pa.types.is_decimal(kind)
 
 

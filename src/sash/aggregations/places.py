@@ -86,7 +86,7 @@ def ntile(n: int) -> Expression:
     if not isinstance(n, int) or n < 1:
         raise ValueError(f"ntile: n must be a whole number of at least 1, not {n!r}")
     row, rows = _count(Rows(None, -1)), _all()
-    size, larger = Call("div", (rows, lit(n))), rows % n  # so many buckets have one row more
+    size, larger = Call("div", (rows, lit(n))), rows % n  # this many buckets have one extra row
     in_larger = larger * (size + 1)
     bucket = case(row < in_larger, Call("div", (row, size + 1))).otherwise(
         larger + Call("div", (row - in_larger, size))
@@ -117,7 +117,7 @@ def known_only(a: Aggregation) -> Aggregation:
 def lag(
     column: str, offset: int = 1, default: Any = None, ignore_nulls: bool = False
 ) -> Expression:
-    """The value of the key's row so many before; `default` where there is none.
+    """The value of the key's row that many rows before; `default` where there is none.
 
     `ignore_nulls`: of the rows before whose value is not null, the so-many-th.
 
@@ -130,7 +130,7 @@ def lag(
 def lead(
     column: str, offset: int = 1, default: Any = None, ignore_nulls: bool = False
 ) -> Expression:
-    """The value of the key's row so many after; `default` where there is none.
+    """The value of the key's row that many rows after; `default` where there is none.
 
     >>> print(lead("x", 2))
     nth_value(x)

@@ -40,7 +40,7 @@ SHAPE: dict[str, Any] = {
     "exclude": str, "delay": (str, int, float), "center": bool, "most": int, "peers": bool,
     "min_periods": int, "step": int,
 }  # fmt: skip
-"""What an aggregation may say of its window besides `over`."""
+"""The options of an aggregation's window besides `over`."""
 
 SQL = re.compile(r"[()*/+<>=%'`]|\s-\s")
 """A column with one of these is an expression; others are names, whatever is in them."""

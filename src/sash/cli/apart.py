@@ -1,4 +1,4 @@
-"""What a run writes and may replace lies apart from what it reads: one never contains the other."""
+"""A run's outputs lie apart from its inputs: one never contains the other."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def run_one(root: Path, out: Path, command: str, running: Stage) -> None:
 
 
 def results(out: Path) -> dict[str, dict[str, Any]]:
-    """What the benchmarks wrote, by the name of the file."""
+    """The results of the benchmarks, by the name of the file."""
     found = {}
     for file in sorted(out.glob("*.json")):
         if file.name != "bench.json":

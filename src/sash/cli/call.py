@@ -15,7 +15,7 @@ from sash.windows.duration import Duration
 
 @dataclass
 class Outcome:
-    """What a run did: how many rows it wrote, in how long, by which plan."""
+    """The result of a run: how many rows it wrote, in how long, by which plan."""
 
     rows: int
     seconds: float

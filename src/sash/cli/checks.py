@@ -1,4 +1,4 @@
-"""What can be seen to be wrong before anything runs: places that overlap, or are not free."""
+"""Errors that can be found before anything runs: places that overlap, or are not free."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def check_watermark(pipeline: Pipeline) -> None:
 
 
 def place_of_checkpoint(pipeline: Pipeline) -> Path | None:
-    """Where a stream keeps how far it is: as told, or beside the sink."""
+    """Where a stream keeps its progress: the configured place, or beside the sink."""
     if pipeline.stream.checkpoint is not None or pipeline.sink.path is None:
         return pipeline.stream.checkpoint
     return pipeline.sink.path.with_name(f"{pipeline.sink.path.name}.checkpoint")
 
 
 def places(pipeline: Pipeline, as_stream: bool) -> list[Place]:
-    """What a run replaces: the sink, and with a stream its checkpoint."""
+    """The places that a run replaces: the sink, and with a stream its checkpoint."""
     if pipeline.sink.path is None:
         return []
     found = [Place(pipeline.sink.path)]

@@ -114,12 +114,12 @@ NATIVE = {
     "planes_week": f"CAST(size(collect_set(tailnum) OVER ({RANGE.format(7)})) AS BIGINT)",
     "last_50": f"avg(delay) OVER ({ROWS})",
 }
-"""What Spark's own frames can do of it; its max_by takes any of equals, so it is left out."""
+"""Spark's own frames can compute this part; their max_by takes any of equals: it is left out."""
 
 
 @dataclass
 class Findings:
-    """What the demo found out, for the page and for the last lines."""
+    """The results of the demo, for the page and for the last lines."""
 
     flights: pa.Table
     answers: pa.Table

@@ -52,7 +52,7 @@ def page(found: Findings, pipeline: Pipeline) -> Page:
 
 
 def tiles(found: Findings) -> list[Tile]:
-    """What Sash adds, at a glance."""
+    """A summary of what Sash adds."""
     rows, given = len(found.answers), found.stream.rows
     answers, theirs = len(found.stream_wrong), len(found.native_wrong)
     wrong, differ = sum(found.native_wrong.values()), sum(found.stream_wrong.values())

@@ -45,12 +45,12 @@ def choose(pipeline: Pipeline, as_stream: bool = False) -> Engine:
 
 
 def sources_of(pipeline: Pipeline) -> list[Source]:
-    """What a run reads: the source, and the spine if there is one."""
+    """The inputs of a run: the source, and the spine if there is one."""
     return [pipeline.source, *(() if pipeline.spine is None else (pipeline.spine.source,))]
 
 
 def by_size(source: int, memory: int) -> Engine:
-    """The engine for files of so many bytes.
+    """The engine for files of this many bytes.
 
     >>> print(by_size(12_345, 8 << 30))
     in process: the source has 12.3 kB
@@ -87,7 +87,7 @@ def needs(pipeline: Pipeline, as_stream: bool) -> Iterator[str]:
 
 
 def delimiter(options: dict[str, Setting]) -> str:
-    """What stands between the values of a CSV file."""
+    """The separator of the values of a CSV file."""
     return str(options.get("sep", options.get("delimiter", ",")))
 
 

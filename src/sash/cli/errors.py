@@ -1,4 +1,4 @@
-"""What ends a command: one line for a person, and a status for a script."""
+"""The error that ends a command: one line for a person, and a status for a script."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ NOISE = re.compile(r"^\s*(File|at|Caused by|Traceback|\^|[~^]+$)")
 
 
 def one_line(problem: BaseException) -> str:
-    """What is wrong, in a line: of Spark's exceptions the part that names the cause.
+    """The problem in one line: of Spark's exceptions the part that names the cause.
 
     >>> one_line(KeyError("no column 'x'"))
     "no column 'x'"

@@ -141,7 +141,7 @@ class Reader(DataSourceReader):
 
 
 class StreamReader(DataSourceStreamReader):
-    """What comes; an offset is the next one of each partition."""
+    """The messages that come; an offset is the next one of each partition."""
 
     def __init__(self, topic: Topic, start: str) -> None:
         self.topic, self.start = topic, start

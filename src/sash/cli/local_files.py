@@ -83,7 +83,7 @@ def _json(source: Source, file: Path, schema: pa.Schema | None) -> pa.Table:
 
 
 def _as_read(kind: pa.DataType) -> pa.DataType:
-    """What a file gives for a type: times and decimals are texts that are cast afterwards."""
+    """The type to read a column as: times and decimals are texts that are cast afterwards."""
     is_text = pa.types.is_temporal(kind) or pa.types.is_decimal(kind)
     return pa.string() if is_text else kind
 

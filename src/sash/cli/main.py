@@ -91,7 +91,7 @@ def parser() -> argparse.ArgumentParser:
 
     one = commands.add_parser("demo", help="rolling features over a year of real flights")
     one.add_argument("--out", type=Path, default=Path("sash-demo"), help="where results go")
-    one.add_argument("--rows", type=int, help="only the first so many flights")
+    one.add_argument("--rows", type=int, help="only the first N flights")
     one.set_defaults(command=_demo)
 
     one = commands.add_parser("bench", help="run the project's benchmarks, in its clone")

@@ -21,7 +21,7 @@
     format = "parquet"                # csv, console
     path = "out"
 
-In the place of `keys`, `[windows]` and `[aggregations]`, `sql` has a query over `source`:
+Instead of `keys`, `[windows]` and `[aggregations]`, `sql` has a query over `source`:
 
     sql = "SELECT *, sum(amount) OVER (PARTITION BY user ORDER BY ts) AS total FROM source"
 
@@ -98,7 +98,7 @@ class Stream:
     late: str
     trigger: str | None  # None: what is there now, then end
     checkpoint: Path | None
-    files: int | None  # at most so many in a batch
+    files: int | None  # the most in a batch
 
 
 @dataclass(frozen=True)
@@ -125,7 +125,7 @@ class Pipeline:
     aggregations: dict[str, Expression]
     spark: dict[str, Setting]
     engine: str  # auto: by what the file needs, and by the size of its source
-    sql: str | None = None  # a query over the source, in the place of aggregations
+    sql: str | None = None  # a query over the source, instead of aggregations
     functions: dict[str, Any] = field(default_factory=dict)  # monoids by their names in it
     history: History | None = None
     spine: Spine | None = None  # the source's rows are events, and this one's have the answers

@@ -18,7 +18,7 @@ from sash.cli.in_process import shown
 from sash.cli.pipeline import Source
 
 FORMATS = {".parquet": "parquet", ".csv": "csv", ".json": "json", ".jsonl": "json", "": "parquet"}
-"""What the ending of a file's name says; a directory is one of Parquet files."""
+"""The formats by the ending of a file's name; a directory is one of Parquet files."""
 
 
 def run(query: str, given: list[str], options: Namespace) -> None:

@@ -5,7 +5,7 @@ A run that writes to `out` works in the folder `.out.sash` beside it, which hold
     _sash   the mark of the folder; locked while a run writes
     new     what a batch is writing; moved to `out` when it is whole
     old     what was at `out`, kept until the new output is there
-    none    in the place of `old`, where nothing was at `out`
+    none    instead of `old`, where nothing was at `out`
 
 A new output is there once it is marked: by `_SUCCESS` in a batch, and by the first batch in the
 log `_spark_metadata` in a stream, which writes to `out` itself and has a checkpoint to replace
@@ -33,7 +33,7 @@ LOG = "_spark_metadata"
 
 @dataclass(frozen=True)
 class Kind:
-    """What Spark writes, by name, and the names of which one at least must be there."""
+    """The files that Spark writes, by name, and the names of which one at least must be there."""
 
     names: tuple[str, ...]
     marks: tuple[str, ...]

@@ -129,7 +129,7 @@ def _clock(column: pa.ChunkedArray) -> tuple[Any, Any]:
 
 
 def thinned(xs: Any, ys: Any, points: int = 330) -> tuple[list[float], list[float | None]]:
-    """At most about so many points that look the same: of each stretch the least and the largest.
+    """At most about this many points that look the same: of each stretch the least and the largest.
 
     >>> thinned(np.arange(8.0), np.array([0, 9, 1, 2, 3, 4, 8, 0.0]), points=4)
     ([0.0, 1.0, 6.0, 7.0], [0.0, 9.0, 8.0, 0.0])

@@ -41,7 +41,7 @@ def write(sink: Sink, save: Callable[[Path], int]) -> int:
 
 
 def no_rows(source: Source) -> EndError:
-    """What ends a run over a source without rows."""
+    """The error of a run over a source without rows."""
     return EndError(f"{source}: the source is empty: no rows, nothing is written")
 
 

@@ -82,7 +82,7 @@ def _run(environment: Any) -> None:
 
 
 def calls() -> Iterator[tuple[Any, dict[str, Aggregation]]]:
-    """What is run: windows over a table, and the aggregations of one call."""
+    """The calls: windows over a table, and the aggregations of one call."""
     for kind in NUMBERS:
         for frame in (BY_TIME, BY_ROWS, FEW_ROWS):
             for asked in _of_numbers(kind):
@@ -152,7 +152,7 @@ def _windows(
 
 
 def main(part: int, parts: int) -> None:
-    """Run every so many-th call."""
+    """Run each call whose number is `part` modulo `parts`."""
     for i, (windows, asked) in enumerate(calls()):
         if i % parts == part:
             windows.agg(**asked)

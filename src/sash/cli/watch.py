@@ -51,7 +51,7 @@ class Batch(NamedTuple):
 
 
 class Totals(NamedTuple):
-    """What all micro-batches did together."""
+    """The totals of all micro-batches."""
 
     batches: int = 0
     rows_in: int = 0
@@ -113,7 +113,7 @@ class Figures:
 
 
 class Watch:
-    """What is shown of a stream: nothing, unless it is asked for."""
+    """The display of a stream: none by default."""
 
     def __init__(
         self,

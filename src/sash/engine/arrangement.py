@@ -38,7 +38,7 @@ class Codes(NamedTuple):
 
 
 class Placed(NamedTuple):
-    """Places of rows, where the rows of each code begin in order, and maybe their times."""
+    """Places of rows, where the rows of each code begin in order, and their times if sorted."""
 
     places: np.ndarray
     begins: np.ndarray
@@ -48,7 +48,7 @@ class Placed(NamedTuple):
 class Arrangement:
     """Where each row goes, or where each comes from, in order of key and time.
 
-    `begins`: where the rows of each code begin in order; `times`: in order, if at hand.
+    `begins`: where the rows of each code begin in order; `times`: in order, if known.
     """
 
     def __init__(self, found: Placed, team: Team, by_rank: bool = False) -> None:
@@ -221,7 +221,7 @@ def sort_each(pairs: np.ndarray, begins: np.ndarray, bits: int, team: Team) -> N
 
 
 def memory_of(*arrays: np.ndarray) -> tuple[int, ...]:
-    """What a loop is given: where each array lies."""
+    """The addresses of a loop's arrays."""
     return (*(number for a in arrays for number in (a.ctypes.data, 0)), 0)
 
 

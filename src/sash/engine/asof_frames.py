@@ -95,7 +95,7 @@ def _finder(end: End, dtype: np.dtype) -> RankFinder | None:
 
 
 class ByRows(AsOfFrame):
-    """So many rows before and after the last row before t."""
+    """A number of rows before and after the last row before t."""
 
     def ends(self, moments: Moments, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         lower, upper = ends_of(self.frame, None)
@@ -110,7 +110,7 @@ class ByRows(AsOfFrame):
 
 
 class ByGroups(AsOfFrame):
-    """So many groups before and after that of the last row before t."""
+    """A number of groups before and after that of the last row before t."""
 
     def __init__(self, frame: Groups, rows: Rows) -> None:
         super().__init__(frame, rows)

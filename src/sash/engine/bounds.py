@@ -21,7 +21,7 @@ from sash.kernel.words import Int8, Int64, Memory, Partial, Partials, _word, att
 
 
 class Columns(NamedTuple):
-    """What a pass reads and writes."""
+    """The columns that a pass reads and writes."""
 
     time: Partials  # by row number; a Delta's column for a Delta
     keys: Int64  # the first row of each key, from that of row `begin` on, and after the last

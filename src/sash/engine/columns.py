@@ -91,7 +91,7 @@ def with_empty(
 
 
 def array_of(values: np.ndarray, nulls: np.ndarray | None) -> pa.Array:
-    """Numbers in Arrow: tuples as structs, vectors as lists; `nulls`: a column a number."""
+    """Numbers in Arrow: tuples as structs, vectors as lists; `nulls`: one column per number."""
     names = values.dtype.names
     if names is None:
         mask = None if nulls is None else np.ascontiguousarray(nulls.reshape(len(values), -1)[:, 0])

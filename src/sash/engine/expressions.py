@@ -22,7 +22,7 @@ def with_derived(plan: Plan, columns: Mapping[str, pa.Array]) -> dict[str, pa.Ar
 def outputs(
     plan: Plan, columns: Mapping[str, pa.Array], answers: Mapping[str, pa.Array]
 ) -> list[pa.Array]:
-    """What comes out of some rows, in the order of the plan's outputs, from their answers.
+    """The output columns of some rows, in the order of the plan's outputs, from their answers.
 
     `columns`: the rows' own, of which results may read some.
     """

@@ -19,7 +19,7 @@ from sash.kernel.words import Int8, Int64, Memory, attach
 
 
 class Columns(NamedTuple):
-    """What `keep` reads and writes."""
+    """The columns that `keep` reads and writes."""
 
     passes: Int8
     values: Int64
@@ -73,7 +73,7 @@ class Passing:
         return column_of(kind, kept[: keeper()(memory, len(column))], None)
 
     def of(self, bounds: Bounds | Pieces) -> Bounds | Pieces:
-        """The same windows among the rows that pass; asked for again, they are at hand."""
+        """The same windows among the rows that pass; kept for the next caller."""
         if isinstance(bounds, Pieces):
             return bounds.each(self._of)
         return self._of(bounds)

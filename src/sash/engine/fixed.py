@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Room = Callable[[int, Any], np.ndarray]
-"""What gives an array of so many numbers of a dtype, to be written."""
+"""A function that gives an array of n numbers of a dtype, to be written."""
 
 
 def room(n: int, dtype: np.dtype | type) -> np.ndarray:
@@ -82,7 +82,7 @@ class Filling:
         return there
 
     def _of_width(self, width: int) -> np.ndarray:
-        """The cells, of so many bytes each."""
+        """The cells, of `width` bytes each."""
         with self._lock:
             if not len(self._cells) or self._cells.itemsize != width:
                 self._cells = room(self._n, np.dtype(f"u{width}"))

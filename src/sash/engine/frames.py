@@ -148,7 +148,7 @@ class Finder:
     def find(
         self, time: Tape, keys: np.ndarray, ends: np.ndarray | None, begin: int, end: int, stop: int
     ) -> passes.Bounds:
-        """The bounds of rows `begin` to `end` - 1 of those up to `stop` that are at hand.
+        """The bounds of rows `begin` to `end` - 1 of those up to `stop` that are in memory.
 
         `keys`: the first row of each key, from that of row `begin` on; `ends`, from row
         `begin` on: whether a row ends a window. They are good until the next call.
@@ -182,7 +182,7 @@ def _keys_before(keys: np.ndarray, end: int, stop: int) -> np.ndarray:
 def time_target(
     dtype: np.dtype, cursors: type, columns: type, steps: Mapping[Any, Any] | None = None
 ) -> Target:
-    """What a pass over times of `dtype` is compiled for: nothing is combined."""
+    """The target of a pass over times of `dtype`: nothing is combined."""
     times = Monoid("times", dtype.type(0).item(), same, max, dtype=dtype)
     return Target(times, Layout(dtype), steps or {}, cursors, columns)
 
@@ -190,7 +190,7 @@ def time_target(
 def ready_rows(
     frame: Frame, reach: tuple[End, End], times: np.ndarray, last_key: int, last: bool
 ) -> int:
-    """How many of the rows at hand have all of their window at hand.
+    """How many of the rows in memory have all of their window in memory.
 
     `times`: of a frame by groups, the numbers of their groups. `last_key`: where the rows of
     the last key begin; whether it goes on is not known unless it is the `last`.

@@ -34,7 +34,7 @@ class Inputs:
             tape.add(numbers(ranked if column is columns[0] else column.drop_null()))
 
     def known(self, bounds: Bounds | Pieces) -> Any:
-        """The same windows among the rows that are known; asked for again, it is at hand."""
+        """The same windows among the rows that are known; kept for the next caller."""
         if self._block is None or self._block[0] is not bounds:
             self._block = (bounds, self._ranks.of(bounds))
         return self._block[1]

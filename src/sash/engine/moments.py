@@ -46,13 +46,13 @@ class Moments:
         return Moments(times, self.first, self.stop, self.known)
 
     def within(self, begin: int, end: int) -> Moments:
-        """The same moments where only rows `begin` to `end` - 1 are at hand, numbered from 0."""
+        """The same moments where only rows `begin` to `end` - 1 are in memory, numbered from 0."""
         first, stop = (np.clip(rows, begin, end) - begin for rows in (self.first, self.stop))
         return Moments(self.times, first, stop, self.known)
 
 
 class Store(NamedTuple):
-    """What a pass reads and writes."""
+    """The columns that a pass reads and writes."""
 
     time: Partials  # of rows, by row number
     at: Partials  # the moments
@@ -71,7 +71,7 @@ class At(NamedTuple):
 
 def rank(memory: Memory, at: At, n: int, base: int, kind: int) -> At:
     """For each of n moments t, the first row of its key whose time is t + by or later; or
-    later than that, if PAST. Rows before `base` are not at hand: no window reaches them."""
+    later than that, if PAST. Rows before `base` are forgotten: no window reaches them."""
     q = attach(memory)
     row = max(at.row, base)
     for i in range(n):

@@ -16,7 +16,7 @@ def without_times(frame: Range, bounds: Bounds, rows: Rows, begin: int) -> Bound
 
     However far a frame reaches, null plus its bound is null. An end without a bound stays
     where it is, and an upper end that is not included leaves the window empty. Rows without a
-    time are next to each other; those that came before `begin` are still at hand, as the
+    time are next to each other; those that came before `begin` are still in memory, as the
     windows of rows before it reach them.
     """
     times, base = rows.time.values, rows.time.base
@@ -40,7 +40,7 @@ def without_times(frame: Range, bounds: Bounds, rows: Rows, begin: int) -> Bound
 
 
 def _stand_in(rows: Rows) -> Any:
-    """What stands for null among the times of rows."""
+    """The number that stands for null among the times of rows."""
     if rows.dtype.kind == "f":
         return np.inf if rows.query.descending else -np.inf
     return FURTHEST if rows.query.descending else LEAST

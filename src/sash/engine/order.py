@@ -48,7 +48,7 @@ def ticks(column: pa.Array, name: str, descending: bool = False, nulls: bool = F
 
 
 def _least_for_null(column: pa.Array, name: str) -> pa.Array:
-    """The column as numbers, the least there is in the place of nulls."""
+    """The column as numbers, the least there is instead of nulls."""
     known = numbers(column.drop_null())
     is_float = known.dtype.kind == "f"
     least = known.dtype.type("-inf") if is_float else np.iinfo(np.int64).min

@@ -1,7 +1,7 @@
 """Bounds of each row's own: two columns say where its window begins and ends.
 
 The windows of neighbouring rows may lie anywhere among the rows of their key, so a key's rows are
-answered when all of them are at hand, and each end is found by binary search.
+answered when all of them are in memory, and each end is found by binary search.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from sash.monoids.monoid import Monoid, same
 
 
 class Rows(NamedTuple):
-    """What `count` and `place` read and write."""
+    """The columns that `count` and `place` read and write."""
 
     codes: Int64
     next: Int64  # for each code, where the next row of it goes
@@ -77,7 +77,7 @@ def begin_codes(memory: Memory, size: int, parts: int) -> int:
 
 
 class Cells(NamedTuple):
-    """What `scatter` and `gather` read and write."""
+    """The columns that `scatter` and `gather` read and write."""
 
     source: Partials
     to: Partials
@@ -117,7 +117,7 @@ def gather(memory: Memory, begin: int, end: int) -> int:
 
 
 class Pairs(NamedTuple):
-    """What sorting reads and writes: pairs of a value, which is a time from 0 on, and a row.
+    """The columns of sorting: pairs of a value, which is a time from 0 on, and a row.
 
     A pair lies in one place, so that bringing it there costs one access and not two.
     """
@@ -165,11 +165,11 @@ def place_pairs(
 
 
 SHORT = 24
-"""Runs of up to so many rows are sorted by insertion."""
+"""Runs of up to this many rows are sorted by insertion."""
 
 
 def sort_runs(memory: Memory, begin: int, end: int, digits: int, width: int) -> int:
-    """Sort each of some runs by its values of so many digits, each `width` bits wide."""
+    """Sort each of some runs by its values of that many digits, each `width` bits wide."""
     q = attach(memory)
     for run in range(begin, end):
         first, stop = q.begins[run], q.begins[run + 1]
@@ -235,7 +235,7 @@ def begin_digits(q: Any, base: int, mask: int, one: int, n: int) -> bool:
 
 
 class Sorted(NamedTuple):
-    """What `unpair` reads and writes."""
+    """The columns that `unpair` reads and writes."""
 
     pairs: Int64
     rows: Int32
@@ -262,7 +262,7 @@ def unpair(memory: Memory, begin: int, end: int, zero: int) -> int:
 
 
 class Steps(NamedTuple):
-    """What `disorder` reads."""
+    """The columns that `disorder` reads."""
 
     time: Partials
     codes: Int64

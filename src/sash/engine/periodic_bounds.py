@@ -26,7 +26,7 @@ OPEN_BELOW, CLOSED_ABOVE = 1, 2
 
 
 class Columns(NamedTuple):
-    """What a pass reads and writes."""
+    """The columns that a pass reads and writes."""
 
     time: Partials
     keys: Int64
@@ -155,5 +155,5 @@ class PeriodicFinder:
         return lo[:n], hi[:n], self.at.offset + number[:n] * self.at.slide
 
     def drop_keys(self, keys: int) -> None:
-        """So many of the first keys are done, and gone."""
+        """The first keys are done, and removed: this many."""
         self.at = self.at._replace(key=self.at.key - keys)

@@ -1,6 +1,6 @@
 """Pieces: windows that leave rows out in their middle, as SQL's EXCLUDE does.
 
-What is left of a window is its rows before those that are left out, maybe the row itself,
+What is left of a window is its rows before those that are left out, the row itself in some cases,
 and its rows after them. The bounds of each piece only grow, so each is followed like a
 window of its own, and what they hold is combined.
 """

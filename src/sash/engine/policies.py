@@ -25,7 +25,7 @@ from sash.windows.frames import Policy
 
 
 class Run(NamedTuple):
-    """Rows `begin` to `end` - 1 and the first row of each key, in the place of bounds."""
+    """Rows `begin` to `end` - 1 and the first row of each key, instead of bounds."""
 
     begin: int
     end: int

@@ -19,7 +19,7 @@ from sash.kernel.words import Int8, Int64, Memory, attach
 
 
 class Columns(NamedTuple):
-    """What the loops read and write."""
+    """The columns that the loops read and write."""
 
     known: Int8  # whether each row is known
     ranks: Int64  # how many known rows come before each, from row `base` on

@@ -1,4 +1,4 @@
-"""Rows: what every way of running shares: rows numbered through all batches, keys and times."""
+"""Rows, numbered through all batches, with their keys and times: every way of running has them."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class Slicer:
         return self._key_rows[np.searchsorted(self.keys, slices, "right") - 1]
 
     def forget(self, slice_: int, keys: int) -> int:
-        """Forget slices before one that no window needs, and so many keys; gives its row."""
+        """Forget slices before one that no window needs, and that many keys; gives its row."""
         self.keys, self._key_rows = self.keys[keys:].copy(), self._key_rows[keys:].copy()
         slice_ = min(slice_, max(0, self.count - 1), self.folded)
         self.time.forget(slice_)

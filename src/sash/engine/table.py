@@ -112,7 +112,7 @@ def by_code(
 
 
 def in_order(name: str, column: pa.Array, query: Query, order: Arrangement) -> pa.Array:
-    """A column in order; the time from the times that were sorted, where they are at hand."""
+    """A column in order; the time from the times that were sorted, where they are known."""
     kind = column.type
     at_hand = name == query.time and order.times is not None and not column.null_count
     if order.times is None or not at_hand or not is_fixed(kind) or kind.bit_width != 64:
@@ -121,7 +121,7 @@ def in_order(name: str, column: pa.Array, query: Query, order: Arrangement) -> p
 
 
 def with_keys(query: Query, table: pa.Table, codes: Codes | None, answers: pa.Table) -> pa.Table:
-    """The answers of `every`, with the keys' own columns in the place of their codes."""
+    """The answers of `every`, with the keys' own columns instead of their codes."""
     if codes is None:
         return answers
     rows, first = np.arange(table.num_rows), np.zeros(codes.size, np.int64)

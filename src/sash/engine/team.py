@@ -15,14 +15,14 @@ WORTH_A_THREAD = 1 << 16
 
 
 class Team:
-    """So many threads, for what leaves them alone: kernels, NumPy, Arrow."""
+    """A number of threads, for work that does not need Python's lock: kernels, NumPy, Arrow."""
 
     def __init__(self, threads: int) -> None:
         self.threads = threads
         self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
 
     def map(self, function: Callable[[A], B], each: Iterable[A]) -> list[B]:
-        """What the function gives for each, in their order."""
+        """The results of the function, in order."""
         return list(map(function, each) if self._pool is None else self._pool.map(function, each))
 
     def parts(self, n: int) -> list[tuple[int, int]]:
@@ -31,7 +31,7 @@ class Team:
         return list(itertools.pairwise(n * k // count for k in range(count + 1)))
 
     def over(self, n: int, function: Callable[[int, int], Any]) -> list[Any]:
-        """What the function gives for the rows of each part."""
+        """The results of the function for the rows of each part."""
         return self.map(lambda part: function(*part), self.parts(n))
 
     def __enter__(self) -> Team:

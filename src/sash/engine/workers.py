@@ -29,7 +29,7 @@ from sash.plan.plan import Plan, State
 
 
 class Worker(Protocol):
-    """What runs a state of a plan."""
+    """Runs a state of a plan."""
 
     def take(self, columns: list[pa.Array]) -> None:
         """Take the rows of a batch."""
@@ -107,7 +107,7 @@ class ColumnBuffer:
         self._arrays.append(column)
 
     def at(self, rows: np.ndarray, nulls: np.ndarray) -> pa.Array:
-        """The values of `rows`, null where told so."""
+        """The values of `rows`, null where `nulls` says so."""
         places = pa.array(np.where(nulls, 0, rows - self._base), mask=nulls)
         taken = pa.chunked_array(self._arrays, self._kind).take(places)
         return taken.combine_chunks() if taken.num_chunks != 1 else taken.chunk(0)

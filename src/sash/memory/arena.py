@@ -74,7 +74,7 @@ class Arena:
         )
 
     def dump(self, at: Any) -> dict[str, Any]:
-        """What is in it, as arrays or lists by name."""
+        """The contents, as arrays or lists by name."""
         return {n: c.array if isinstance(c, Table) else c for n, c in self.columns.items()}
 
     def load(self, at: Any, columns: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ from sash.kernel.layout import Layout, chunk_shift
 
 
 def reader(layout: Layout | None) -> Callable[[Any], Any]:
-    """What turns an element of a cell array into a partial of plain Python."""
+    """The function that turns an element of a cell array into a partial of plain Python."""
     if layout is None:
         return lambda cell: cell
     if layout.length is not None:
@@ -218,7 +218,7 @@ def held_rows(layout: Layout | None, identity: Any, places: int) -> Any:
 
 
 def as_columns(xs: Any) -> tuple[np.ndarray, ...] | None:
-    """Input items as contiguous arrays of numbers, one a column; None if they are not."""
+    """Input items as contiguous arrays of numbers, one per column; None if they are not."""
     columns: Sequence[Any] = xs if isinstance(xs, tuple) else (xs,)
     arrays = [np.asarray(column) for column in columns]
     if any(a.ndim != 1 or a.dtype.kind not in "biuf" or a.dtype.itemsize > 8 for a in arrays):

@@ -64,7 +64,7 @@ class Queue:
         return (*self.cells.address, held)
 
     def dump(self, at: Any) -> dict[str, Any]:
-        """What is in it, as arrays or lists by name."""
+        """The contents, as arrays or lists by name."""
         return {"part": self._read(at)}
 
     def load(self, at: Any, columns: dict[str, Any]) -> None:

@@ -55,7 +55,7 @@ class Rings:
             self._resize(at, power_of_two(self._spare * most))
 
     def reach(self, at: Any, evicts: int) -> None:
-        """Have what so many evictions read: all of it is here."""
+        """Have what that many evictions read: all of it is here."""
 
     def release(self, at: Any) -> None:
         """Give back what is not needed, after evictions."""
@@ -75,7 +75,7 @@ class Rings:
         return "\n".join(f"{name}: {list(_array(c))}" for name, c in self.columns.items())
 
     def dump(self, at: Any) -> dict[str, Any]:
-        """What is in it, as arrays or lists by name, in as few rows as there can be."""
+        """The contents, as arrays or lists by name, in as few rows as possible."""
         least = self._moved(at, power_of_two(self._spare * (at.e - at.f)))
         return {name: _array(column) for name, column in least.items()}
 
@@ -137,7 +137,7 @@ class Rings:
 
 
 class Levels(Rings):
-    """Room for a tree, in the column `part`; other columns have a row a level.
+    """Room for a tree, in the column `part`; other columns have a row per level.
 
     `extent(at, l)` says which nodes of level l are in use: from, and up to.
     """

@@ -77,7 +77,7 @@ class Segments:
         self.lay_out([])
 
     def memory(self) -> tuple[int, ...]:
-        """What a driver is given."""
+        """The addresses, for a driver."""
         if self._callback is None:
             from sash.kernel.callback import address_of
 
@@ -91,11 +91,11 @@ class Segments:
         return self._addresses[1]
 
     def fetch_compiled(self, level: int, j: int) -> int:
-        """What compiled code calls for a node that is neither in head nor tail."""
+        """The function that compiled code calls for a node that is neither in head nor tail."""
         raise NotImplementedError
 
     def save(self, nodes: bool = False) -> dict[str, Any]:
-        """What a step changes, for `undo`; with `nodes`, those that were there before too.
+        """The columns that steps change, for `undo`; with `nodes`, those of before too.
 
         Compiled code says nothing of the nodes it changes, so all that are here are copied.
         Plain Python keeps a journal of them.

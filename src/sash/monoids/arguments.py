@@ -14,7 +14,7 @@ from sash.monoids.recipe import known_as, whole
 
 
 def parameters(monoid: Monoid) -> tuple[inspect.Parameter, ...]:
-    """What `lift` takes (for a vector, what `fill` takes besides the vector).
+    """The parameters of `lift` (for a vector, what `fill` takes besides the vector).
 
     >>> vwap = Monoid("vwap", (0.0, 0.0), lambda price, size: (price * size, size), max)
     >>> [p.name for p in parameters(vwap)]

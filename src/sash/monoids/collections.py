@@ -28,7 +28,7 @@ def alone(x: Any) -> tuple[Any, ...]:
 
 
 def rest(total: Any, old: Any) -> Any:
-    """What follows `old` in `total`."""
+    """The items that follow `old` in `total`."""
     return total[len(old) :] or None
 
 

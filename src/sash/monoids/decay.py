@@ -82,7 +82,7 @@ def weight(v: Any) -> Any:
 
 
 def weight_at(part: Any) -> Any:
-    """What an item weighs in its own cell: below 1, so that no sum overflows on the way."""
+    """The weight of an item in its own cell: below 1, so that no sum overflows on the way."""
     return 2.0 ** (part - 1.0)
 
 

@@ -74,11 +74,11 @@ def union(a: Any, b: Any) -> Any:
 
 
 NAN = complex(math.inf, math.inf)
-"""What all NaNs are when items are told apart: plain data that no column has, equal to itself."""
+"""The key of all NaNs when items are compared: plain data that no column has, equal to itself."""
 
 
 def key(x: Any) -> Any:
-    """What equal items share and others do not: NaN equals NaN; lists are as their items.
+    """A key that equal items share and others do not: NaN equals NaN; lists are as their items.
 
     >>> key(float("nan")) == key(float("nan")), key([1, 2]) == key([1, 2])
     (True, True)

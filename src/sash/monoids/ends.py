@@ -107,7 +107,7 @@ def LastN(k: int) -> Monoid:
 
 
 class Outline(NamedTuple):
-    """What M4 gives: enough to draw a line over the window as if all its items were drawn."""
+    """The answer of M4: enough to draw a line over the window as if all its items were drawn."""
 
     min: Any
     max: Any

@@ -79,9 +79,9 @@ class _Walk:
         self.digest = hashlib.sha256()
         self.index = self.count = 0
         self._seen: dict[int, tuple[int, Any]] = {}  # kept, or another thing could get its id
-        self._path: list[int] = []  # the containers that we are in
-        self._functions: list[str] = []  # the functions that we are in
-        self._trail: list[str] = []  # from a captured variable to where we are
+        self._path: list[int] = []  # the containers that are being read
+        self._functions: list[str] = []  # the functions that are being read
+        self._trail: list[str] = []  # from a captured variable to the current place
         self._names: set[str] = set()  # that the functions so far use
 
     def feed(self, thing: Any) -> None:
@@ -268,7 +268,7 @@ def _state(thing: Any) -> dict[str, Any] | None:
 
 
 def _wrapped(thing: Any) -> tuple[Any, ...] | None:
-    """What a wrapper or a descriptor is around; None of anything else."""
+    """The function inside a wrapper or a descriptor; None of anything else."""
     if isinstance(thing, functools.partial):
         return (thing.func, thing.args, thing.keywords)
     if isinstance(thing, staticmethod | classmethod):

@@ -47,7 +47,7 @@ class Sketch:
 
     @staticmethod
     def from_plain(data: bytes, nans: int) -> Sketch:
-        """What `plain` gave, as a sketch."""
+        """The sketch that `plain` gave as data."""
         return Sketch(library("Quantiles").kll_doubles_sketch.deserialize(data), nans)
 
     def __reduce__(self) -> tuple[Any, ...]:

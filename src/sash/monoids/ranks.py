@@ -10,7 +10,7 @@ from itertools import accumulate
 from typing import Any
 
 INTERPOLATIONS = ("linear", "lower", "higher", "nearest", "midpoint", "approx")
-"""How a percentile between two values is had: NumPy's names, and Spark's percentile_approx."""
+"""How a percentile between two values is computed: NumPy's names, and Spark's percentile_approx."""
 
 
 def rank(x: Any) -> Any:
@@ -51,7 +51,7 @@ def at_share(counts: Sequence[tuple[Any, int]], share: float, interpolation: str
 
 
 def between(lower: Any, upper: Any, place: int, part: float, interpolation: str) -> Any:
-    """What lies a `part` of the way from the value at `place` to the next one."""
+    """The value a `part` of the way from the value at `place` to the next one."""
     if interpolation == "lower":
         return lower
     if interpolation == "higher":

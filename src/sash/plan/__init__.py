@@ -1,4 +1,4 @@
-"""What is asked, what is shared, and which algorithm keeps it: from a definition to a plan."""
+"""Plans: from a definition to frames, shared states, and the algorithm that keeps each."""
 
 from sash.plan.choose import Choice, Need, choose
 from sash.plan.definition import Aggregation, Query

@@ -117,7 +117,7 @@ def _unless_zero(function: Any, double: bool) -> Callable[[Value, Value], Value]
 
 
 def _remainder(a: Value, b: Value) -> Value:
-    """What a division that rounds towards zero leaves; Arrow has had it since pyarrow 26."""
+    """The remainder of a division that rounds towards zero; Arrow has had it since pyarrow 26."""
     found = getattr(pc, "remainder", None)
     if found is None:
         for value in (a, b):
@@ -335,4 +335,4 @@ FUNCTIONS: dict[str, tuple[int, int, Build]] = {
     "dayofweek": (1, 1, _day_of_week),
     "time_number": (1, 1, _time_number),
 }
-"""Each function: at least and at most so many arguments, and how Arrow computes it."""
+"""Each function: its least and its largest number of arguments, and how Arrow computes it."""

@@ -50,7 +50,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 
 def instead(name: str, kind: pa.DataType) -> str:
-    """What to do about a column whose type an aggregation does not take."""
+    """Advice for a column whose type an aggregation does not take."""
     column = f'sf.col("{name}")' if PLAIN_NAME.fullmatch(name) else f"({name})"
     if pa.types.is_boolean(kind):
         count = f'sf.count_if("{name}")'
@@ -70,7 +70,7 @@ def check_types(
 
 
 def check_time(name: str, kind: pa.DataType) -> None:
-    """Raise TypeError if a column can not be the time."""
+    """Raise TypeError if a column cannot be the time."""
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     moment = pa.types.is_timestamp(kind) or pa.types.is_date(kind)
     if not (number or moment) or pa.types.is_float16(kind):

@@ -1,8 +1,8 @@
 """The choice of an algorithm: a ladder, from the most particular to the most general.
 
-Each rule says what its algorithm cannot do, and when it is the one to take. The first that fits
-is taken, and says why; the user may take another that can do it. Rows come in order here: a table
-is sorted first, and a stream keeps its bulks in order.
+Each rule says what its algorithm cannot do, and when it is the best choice. The first that fits
+is chosen, with its reason; the user may choose another that can do it. Rows come in order: a
+table is sorted first, and a stream keeps its bulks in order.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ TINY = 4
 
 @dataclass(frozen=True)
 class Need:
-    """What is asked of a window. Items are rows, or slices where rows are sliced.
+    """The requirements of a window. Items are rows, or slices where rows are sliced.
 
     `items`: how many are in the longest window, None if that is not known; `latency`: whether
     the average counts or the worst case; `policy`: a function says which items leave.
@@ -53,7 +53,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Rule:
-    """When an algorithm is the one to take, and why."""
+    """When an algorithm is the best choice, and why."""
 
     algorithm: str
     cannot: Callable[[Need], str | None]
@@ -130,7 +130,7 @@ ASKED_FOR: dict[str, Callable[[Need], Cost]] = {
     "FiBA": lambda need: Cost(4, 2),
     "FlatFIT": lambda need: Cost(0, 3),
 }
-"""What some of those cost that no rule takes; others take O(log n) combines."""
+"""The cost of algorithms that no rule chooses; all others take O(log n) combines."""
 
 
 def choose(need: Need, algorithm: str | None = None) -> Choice:

@@ -118,7 +118,7 @@ MOST_LENGTHS = 4
 
 
 def _span(steps: int, rows: bool, unit: int | None) -> str:
-    """A length in words: so many rows, steps of a number, or a duration."""
+    """A length in words: a number of rows, steps of a number, or a duration."""
     if rows:
         return counted(steps, "row")
     return str(steps) if unit is None else str(Duration(steps * unit))

@@ -27,7 +27,7 @@ PLAIN_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 class Expression:
-    """What can be computed for each row; arithmetic and comparison make larger ones."""
+    """A value per row; arithmetic and comparison make larger expressions."""
 
     def __add__(self, other: Any) -> Call:
         return Call("+", (self, as_expression(other)))
@@ -251,7 +251,7 @@ def as_condition(thing: Any) -> Expression:
 
 
 def as_input(thing: Any, where: str = "an aggregation") -> Any:
-    """What an aggregation takes: the name of a column, or an expression."""
+    """The input of an aggregation: the name of a column, or an expression."""
     if isinstance(thing, Column):
         return thing.name
     if isinstance(thing, str | Expression):

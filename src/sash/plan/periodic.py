@@ -22,7 +22,7 @@ KIND = "window"
 
 @dataclass(frozen=True)
 class Periodic:
-    """One answer per key and window, in the place of one per row: windows of these kinds.
+    """One answer per key and window, instead of one per row: windows of these kinds.
 
     `changes`: only of windows whose answers differ from those of the window before.
     """
@@ -41,7 +41,7 @@ class Periodic:
 
 @dataclass(frozen=True)
 class Every:
-    """What `every` was given: the slide, or None where each frame has its own."""
+    """The arguments of `every`: the slide, or None where each frame has its own."""
 
     slide: Any = None
     offset: Any = 0

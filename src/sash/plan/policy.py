@@ -19,7 +19,7 @@ Decide = Callable[[Any, Any], bool]
 def beside(
     monoid: Monoid, policy: Policy, kinds: list[pa.DataType] | None = None
 ) -> tuple[Monoid, Decide]:
-    """What is kept, and the policy over it: of the aggregation, or of a monoid beside it.
+    """The state that is kept, and the policy over it: of the aggregation, or of a monoid beside it.
 
     `kinds`: of columns of numbers, for which both are the variants over numbers.
     """

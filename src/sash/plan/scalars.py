@@ -1,4 +1,4 @@
-"""What begins an expression: columns, literals, SQL, conditions, and functions of one row."""
+"""The beginnings of expressions: columns, literals, SQL, conditions, and functions of one row."""
 
 from __future__ import annotations
 
@@ -98,5 +98,5 @@ def ceil(value: Any) -> Call:
 
 
 def round(value: Any, places: int = 0) -> Call:
-    """Rounded to so many places, halves away from 0."""
+    """Rounded to that many places, halves away from 0."""
     return Call("round", (call("", value).arguments[0], Literal(places)))

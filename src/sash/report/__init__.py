@@ -1,4 +1,4 @@
-"""What a person would rather look at than read: one HTML file, no network, phone and print.
+"""Reports: one HTML file that needs no network, for a screen, a phone or paper.
 
     from sash.report import Page, Figure, Section, charts
 

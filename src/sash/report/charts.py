@@ -17,7 +17,6 @@ from sash.report.scale import Kind, Scale, fitted, moment, short
 
 WIDE, NARROW = 720, 350
 COLOURS = 6  # as many as page.css has; any further series gets the last one
-GAP = 14  # between the plot and its labels
 Draw = Callable[[int], str]
 Text = Callable[[float], str]
 

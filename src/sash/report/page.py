@@ -91,7 +91,7 @@ Part = Figure | Table | Text
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, a sentence, and what is under it; `columns`: so many figures side by side."""
+    """A heading, a sentence, and what is under it; `columns`: how many figures are side by side."""
 
     title: str
     parts: Sequence[Part]

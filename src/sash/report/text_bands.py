@@ -1,4 +1,4 @@
-"""Bands: answers that are text, over time: a band as long as an answer stays the same."""
+"""Bands for answers that are text, over time: a band is as long as an answer stays the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a sink writes and a reader reads: a definition, a commit, and a record per key.
+"""The records that a sink writes and a reader reads: a definition, a commit, and a record per key.
 
 A record has two versions: that of the committed batch, and that of the one being written.
 """
@@ -31,7 +31,7 @@ class ServingError(ValueError):
 
 
 class Definition(NamedTuple):
-    """What values are of: the columns of keys, time and outputs, and a name for all of it."""
+    """A definition of values: the columns of keys, time and outputs, and a name for all of it."""
 
     by: tuple[str, ...]
     time: str
@@ -89,7 +89,7 @@ def key_name(parts: Sequence[Any]) -> bytes:
 
 
 class Version(NamedTuple):
-    """What a key has from a batch on: values from moments on, encoded; nothing: it is gone."""
+    """The record of a key from a batch on: values from moments on, encoded; nothing: it is gone."""
 
     batch: int
     data: bytes

@@ -132,7 +132,7 @@ def fingerprint(values: Any) -> str:
 
 
 def _description(values: Batch) -> str:
-    """What travels with a table of values."""
+    """The metadata of a table of values."""
     found = None
     if isinstance(values, pa.Table):
         found = (values.schema.metadata or {}).get(METADATA.encode(), b"").decode()

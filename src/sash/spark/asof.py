@@ -176,7 +176,7 @@ def aggregate(events: DataFrame, spine: DataFrame, query: Query, **options: Any)
 
 
 def _work(found: AsOfJob, columns: list[str]) -> Work:
-    """What the workers need to know of rows of these columns."""
+    """The instructions of the workers for rows of these columns."""
     job, slots = found.job, found.merge.slots
     events = {slot.event: i for i, slot in enumerate(slots) if slot.event is not None}
     part = columns.index(splits.PART) if splits.PART in columns else None
@@ -195,7 +195,7 @@ def _work(found: AsOfJob, columns: list[str]) -> Work:
 
 
 def explain(events: DataFrame, spine: DataFrame, query: Query, **options: Any) -> Explanation:
-    """What `aggregate` would run, in words; starts no job."""
+    """The plan that `aggregate` would run, in words; starts no job."""
     from sash.spark.explain import text
 
     found = prepare(events, spine, query, **options)

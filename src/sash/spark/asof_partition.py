@@ -17,7 +17,7 @@ from sash.spark.partition import Batches, cast_to
 
 @dataclass(frozen=True)
 class Work:
-    """What a worker needs to know; small, and pickled once a task.
+    """The instructions of a worker; small, and pickled once per task.
 
     `events`: the place in a merged row of each column that is needed of the events, by its
     name; `spine`: that of each of the spine's, which have `names`; `is_spine`: that of the

@@ -75,7 +75,7 @@ def _arrow(job: Job) -> str | None:
 def stream_steps(
     job: Job, definition: StreamDefinition, delay: int | None, late: str, cache: bool
 ) -> list[Step]:
-    """What a stream does besides its plan, a line for each step."""
+    """The steps of a stream besides its plan, one line per step."""
     query = definition.plan.query
     by = f"by the hash of {', '.join(query.by)}" if query.by else "no key: one does all"
     near = "copies in local files" if cache else "no copies in local files"

@@ -70,7 +70,7 @@ def _candidates() -> Iterator[tuple[str, Path]]:
 
 
 def _properties(java: Path, *options: str) -> dict[str, str]:
-    """What this Java says of itself when started with these options; empty if it fails."""
+    """The output of this Java when started with these options; empty if it fails."""
     command = [str(java), *options, "-XshowSettings:properties", "-version"]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, timeout=60)

@@ -35,7 +35,7 @@ class LocalPages:
         self.directory = directory or Path(tempfile.gettempdir()) / f"sash-pages-{os.getuid()}"
 
     def _own(self) -> bool:
-        """Whether the directory is ours alone: what others could write to is not read."""
+        """Whether only this user can write to the directory: other directories are not read."""
         self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = self.directory.lstat()
         ours = stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid()

@@ -19,7 +19,7 @@ Batches = Iterable[pa.RecordBatch]
 
 @dataclass(frozen=True)
 class Work:
-    """What a worker needs to know; small, and pickled once a task.
+    """The instructions of a worker; small, and pickled once per task.
 
     `names`: the columns as the query knows them, in their order; `answers`: the types of
     the answers; `dropped`: columns that do not go back; `home`: a column that says

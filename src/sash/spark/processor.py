@@ -89,7 +89,7 @@ class Processor(StatefulProcessor):
         self._ready = False
 
     def _prepare(self) -> None:
-        """What rows need, made when the first ones are there."""
+        """The shard, made when the first rows are there."""
         from sash.engine.stream.work import Work
         from sash.spark.local_pages import LocalPages, NoPages
 

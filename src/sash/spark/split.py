@@ -39,7 +39,7 @@ SAMPLE, LEAST = 200_000, 100
 """Rows of a sample, about; and rows in it that a key must have to be cut."""
 
 DOMINATES = 1.5
-"""A key dominates if it has so many times the rows of an even partition."""
+"""A key dominates if it has this many times the rows of an even partition."""
 
 FURTHEST = (1 << 63) - 1
 
@@ -237,7 +237,7 @@ class Clock:
         return time.cast("double" if self.kind in ("float", "double") else "long")
 
     def shift(self, tick: Column, steps: int | float) -> Column:
-        """A tick so many steps later, or the last one there is."""
+        """A tick that many steps later, or the last one there is."""
         if steps == 0:
             return tick
         if self.kind == "timestamp_ntz":

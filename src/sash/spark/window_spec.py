@@ -85,7 +85,7 @@ def resolve(query: Query, df: DataFrame) -> Resolved:
 
 
 def read(spec: Any) -> Spec:
-    """What a spec says, whichever kind of Spark it is for."""
+    """The contents of a spec, for any kind of Spark."""
     return _of_jvm(spec) if hasattr(spec, "_jspec") else _of_connect(spec)
 
 

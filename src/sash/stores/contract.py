@@ -1,4 +1,4 @@
-"""What every store does; see the package for the contract in words."""
+"""The interface of every store; see the package for the contract in words."""
 
 from __future__ import annotations
 

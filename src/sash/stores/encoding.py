@@ -51,7 +51,7 @@ def encode(value: Any, *, allow_pickle: bool = False) -> bytes:
 
 
 def decode(data: Data, *, allow_pickle: bool = False) -> Any:
-    """What `encode` was given; `DamagedState` if that cannot be read.
+    """The value that `encode` was given; `DamagedState` if it cannot be read.
 
     `PickledState` if there are pickled objects in it, unless `allow_pickle`: allow that only
     for data from a place you trust, because a pickle can run any code.

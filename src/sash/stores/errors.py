@@ -1,4 +1,4 @@
-"""What can go wrong with a store and what it keeps, by what the caller can do about it."""
+"""The errors of stores and of what they keep, by what the caller can do about them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class StoreConflict(StoreError):
 
 
 class NotAStore(StoreError):
-    """What is there is not a store of ours, or not the one that was opened."""
+    """The data there is not a store of Sash, or not the one that was opened."""
 
 
 class DamagedState(ValueError):

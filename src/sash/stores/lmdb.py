@@ -52,7 +52,7 @@ class LMDB(Store):
               a `flush` to the next commit, and after that the store may be lost.
 
     verify    True: check LMDB's own pages when the store is opened, and refuse a damaged one:
-              about 5 s a million records, whatever their size. False: damage to them may end
+              about 5 s per million records of any size. False: damage to them may end
               the process, or hide records. None (default): check a file of up to 64 MiB.
 
     Several processes may have one store open, each once; not over a network's file system.
@@ -349,7 +349,7 @@ class LMDB(Store):
 
 
 def _wrong(path: Path) -> str | None:
-    """What is wrong with the file, if something is: reads all of it, and never maps it."""
+    """The first fault of the file, if it has one: reads all of it, and never maps it."""
     try:
         problems = verify(str(path))  # type: ignore[no-untyped-call]
     except VerifyError as error:

@@ -5,7 +5,7 @@ Cost    combines: insert under 1 on average and log2(n) at most, evict 0, query 
         most.   Space 2n partials where n is a power of two, up to 8n after evictions.
 Paper   Resource Sharing in Continuous Sliding-Window Aggregates, 2004, section on B-Int;
         the baseline of General Incremental Sliding-Window Aggregation, 2015. Capacities
-        that change are ours: the papers' windows have a largest size.
+        that change are an addition: the papers' windows have a largest size.
 Legend  f..e is the window. Base interval i of level l is the items i 2^l to (i + 1) 2^l - 1;
         it is active if all of them are in the window. A level is a ring of
         capacity / 2^l cells.

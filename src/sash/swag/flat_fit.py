@@ -258,7 +258,7 @@ class FlatFIT(InOrder):
 
     def slide_many(self, xs: Any, sizes: Sequence[int], out: np.ndarray | None = None) -> Any:
         """Insert each of `xs` in turn; after each, an answer over the last k items for each k
-        of `sizes`: a row an item. With sizes 1 to n, n - 1 combines an item.
+        of `sizes`: one row per item. With sizes 1 to n, n - 1 combines per item.
 
         >>> from sash import monoids as m, swag
         >>> swag.FlatFIT(m.Max()).slide_many([3, 1, 2], sizes=[1, 2])

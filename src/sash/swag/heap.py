@@ -33,7 +33,7 @@ def zeros(x: int) -> int:
 
 
 class Heap(Arena):
-    """Room for one flat tree of any capacity up to `rows`: two partials a row.
+    """Room for one flat tree of any capacity up to `rows`: two partials per row.
 
     `lists` names the columns that do not grow with it, and their lengths.
     """
@@ -89,7 +89,7 @@ class Heap(Arena):
         return len(pairs)
 
     def dump(self, at: Any) -> dict[str, Any]:
-        """What is in it, by name, without the work list, which is empty between steps."""
+        """The contents by name, without the work list, which is empty between steps."""
         return {name: c for name, c in super().dump(at).items() if name != "work"}
 
     def load(self, at: Any, columns: dict[str, Any]) -> None:

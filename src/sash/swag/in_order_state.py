@@ -23,7 +23,7 @@ from sash.swag.window import Use, Window
 
 
 class InOrderState(Window):
-    """What an algorithm says of itself, and what its steps run on."""
+    """The attributes of an algorithm, and the memory that its steps run on."""
 
     cursors: ClassVar[type]
     columns: ClassVar[type] = Columns
@@ -142,7 +142,7 @@ class InOrderState(Window):
 
     @contextlib.contextmanager
     def _all_or_nothing(self, k: int) -> Iterator[None]:
-        """What k insertions change is undone if they fail; room for them is there already."""
+        """Undo the changes of k insertions if they fail; room for them is there already."""
         saved = self._saved(k)
         at = self._at
         try:
@@ -153,7 +153,7 @@ class InOrderState(Window):
             raise
 
     def _saved(self, k: int) -> Any:
-        """What k insertions change of the cells that are in use, for `_restore`."""
+        """The cells in use that k insertions change, for `_restore`."""
 
     def _restore(self, k: int, saved: Any) -> None:
         """Undo what k insertions did to cells; the cursors are as they were."""

@@ -94,7 +94,7 @@ def query(q: Any, at: At) -> Partial:
 
 
 def insert(q: Any, at: At, v: Partial) -> At:
-    """Algorithm 1: add a leaf, then set the youngest node of each level anew."""
+    """Algorithm 1: add a leaf, then set the youngest node of each level again."""
     f, e, h = at.f, at.e + 1, at.h
     put(q.part, cell(q, 0, at.e), v)
     if (at.e >> h) - (f >> h) > 1:  # three nodes: a new root
@@ -125,7 +125,7 @@ def evict(q: Any, at: At) -> At:
 
 @outlined
 def bulk(q: Any, at: At, k: int) -> At:
-    """Remove the k oldest items, then set the oldest node of each level anew."""
+    """Remove the k oldest items, then set the oldest node of each level again."""
     f, e, h = at.f + k, at.e, at.h
     if f == e:
         return At(f, e, 0)
@@ -137,7 +137,7 @@ def bulk(q: Any, at: At, k: int) -> At:
 
 
 def edges(q: Any, at: At) -> At:
-    """Set the oldest and the youngest node of each level anew."""
+    """Set the oldest and the youngest node of each level again."""
     at = bulk(q, at, 0)
     for level in range(1, at.h + 1):
         aggregate(q, at.f, at.e, level, (at.e - 1) >> level)

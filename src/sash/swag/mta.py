@@ -80,7 +80,7 @@ def node(q: Any, level: int, j: int) -> Partial:
 
 
 def older(q: Any, is_first: bool, old: Partial, v: Partial) -> Partial:
-    """What the policy is asked about: old, and v behind it. Held where lift held its item."""
+    """The argument of the policy: old, and v behind it. Held where lift held its item."""
     if is_first:
         return hold(q, LIFTED, v)
     return hold(q, LIFTED, combine(old, v))
@@ -97,7 +97,7 @@ def enforce(q: Any, at: Any) -> Any:
 
 
 BEGINS, HELD, NULL = 1, 2, 4
-"""What a row can be: a key's first, one that stays whatever the policy says, without an item."""
+"""The kinds of rows: a key's first, one that stays whatever the policy says, without an item."""
 
 
 def obey(
@@ -135,7 +135,7 @@ class MTA(StoredWindow):
 
     `policy(total, old)`, of partials, says whether the oldest items, combined into `old`,
     are to be evicted from a window that is `total` in all. After each insertion the most
-    that it is true of are evicted, maybe all. It must be monotone: true of some oldest
+    that it is true of are evicted, possibly all. It must be monotone: true of some oldest
     items, it is true of fewer. If it is not, some are evicted that it is true of and with
     one more is not. It compiles as the monoid does; of the catalogue's monoids it sees the
     partials of the variant for the inputs, `monoid.of(dtype)`.
@@ -234,7 +234,7 @@ class MTA(StoredWindow):
     def evict_many(self, k: int) -> None:
         """Remove the `k` oldest items; IndexError, with nothing changed, if there are fewer.
 
-        O(log n) combines, whatever `k` is; over a store, O(log n) pages in one trip.
+        O(log n) combines for any `k`; over a store, O(log n) pages in one trip.
         """
         super().evict_many(k)
 
@@ -333,7 +333,7 @@ class MTA(StoredWindow):
         return found.tolist() if isinstance(xs, list) and isinstance(found, np.ndarray) else found
 
     def obey(self, xs: Any, flags: np.ndarray) -> tuple[Any, Any, np.ndarray]:
-        """What the policy leaves after each row, over rows of many keys, one after the other.
+        """The answers over what the policy leaves after each row, for many keys in turn.
 
         `flags`, a row each: BEGINS where a key begins, HELD where the policy is not asked, NULL
         where there is no item; `xs` has the items of the others. Gives the answers and which

@@ -1,7 +1,7 @@
 """Raising: whether compiled code of a monoid may raise, so that a batch has to be undone.
 
 In compiled code a function raises where it says so, where an integer does not fit in 64 bits
-and where a divisor is zero; the last two only in a user's function, and in those of ours that
+and where a divisor is zero; the last two only in a user's function, and in those of Sash that
 say so (`sash.kernel.arithmetic`).
 """
 

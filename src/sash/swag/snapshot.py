@@ -33,7 +33,7 @@ def write(window: Any, state: dict[str, Any]) -> bytes:
 
 
 def describe(monoid: Monoid) -> dict[str, Any]:
-    """What a snapshot says of a monoid; bytecode differs between versions of Python."""
+    """The description of a monoid in a snapshot; bytecode differs between versions of Python."""
     python = ".".join(platform.python_version_tuple()[:2])
     return {
         "name": monoid.name,
@@ -74,7 +74,7 @@ def inputs_of(kinds: tuple[np.dtype, ...] | None) -> list[str] | None:
 
 
 def kinds_of(inputs: list[str] | None) -> tuple[np.dtype, ...] | None:
-    """What `inputs_of` was given; ValueError if it cannot be that."""
+    """The types that `inputs_of` was given; ValueError if they cannot be types."""
     if inputs is None:
         return None
     kinds = tuple(np.dtype(text) for text in inputs)

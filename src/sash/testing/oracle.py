@@ -127,7 +127,7 @@ def fold(monoid: Any, items: Iterable[Any]) -> Any:
 
 
 def answer(monoid: Any, items: Iterable[Any]) -> Any:
-    """What a window of `items` answers."""
+    """The answer of a window of `items`."""
     return monoid.lower(fold(monoid, items))
 
 

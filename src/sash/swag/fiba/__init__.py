@@ -19,7 +19,7 @@ Legend  n entries in the window, m in a bulk, d its distance from an end; a is a
     nodes.py      the deferred free list                (section 6)
     journal.py    an operation that fails is undone
     ranges.py     range query
-    drivers.py    what is entered once a bulk, plain or compiled
+    drivers.py    what is entered once per bulk, plain or compiled
     memory.py, times.py, steps.py, state.py, bulks.py, window.py, check.py   the window itself
 """
 

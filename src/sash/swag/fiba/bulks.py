@@ -31,7 +31,7 @@ from sash.swag.inputs import as_array, check_null
 
 LEAST_PART, MOST_PART = 1 << 10, 1 << 13  # items; larger bulks go in parts
 WORTH = 512  # items, in one bulk or in many, from which on it is worth it to compile
-AS_MUCH = 8  # a plain bulk evict takes as long as inserting so many items
+AS_MUCH = 8  # a plain bulk evict takes as long as inserting this many items
 SINGLY = 10  # but for who calls one at a time, compiling is a longer wait
 
 
@@ -147,7 +147,7 @@ class Bulks(TreeState):
             self._quick_insert = columns[0].dtype, kernel.run
 
     def _part(self) -> int:
-        """So many items that their treelets take little room beside the tree."""
+        """How many items have treelets that take little room beside the tree."""
         return max(LEAST_PART, min(MOST_PART, self._memory.head[USED] // 5))
 
     def _insert_part(

@@ -68,7 +68,7 @@ class Checker:
         return total
 
     def expected(self, x: int) -> tuple[Any, int]:
-        """What a node's aggregate is to be, and how many entries it combines.
+        """The expected aggregate of a node, and how many entries it combines.
 
         Of its children and its parent the aggregates are taken as they are: each of
         them is checked by itself.
@@ -95,7 +95,7 @@ class Checker:
             yield from self.nodes(c, level - 1)
 
     def problems(self) -> Iterator[str]:
-        """What is broken, one sentence each."""
+        """The broken invariants, one sentence each."""
         q = self.q
         nodes = list(self.nodes(self.root, q.head[HEIGHT]))
         for x, level in nodes:
@@ -197,7 +197,7 @@ class Checker:
                 x = parent(self.q, x)
 
     def drawing(self, x: int, indent: str = "") -> Iterator[str]:
-        """The tree, a line a node."""
+        """The tree, one line per node."""
         q = self.q
         pairs = ", ".join(f"{q.time[c]}: {q.val[c]}" for c in self.entries(x))
         yield f"{indent}node {x} {SIDES.get(side_of(q, x))} {q.agg[x]} [{pairs}]"

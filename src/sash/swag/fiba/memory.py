@@ -51,7 +51,7 @@ OF_NODES = ("time", "val", "agg", "node", "mark")
 OF_KIDS = ("child",)
 OF_TREELETS = ("new_time", "new_val", "new_node", "new_target", "run")
 DTYPES = {n: dtype_of(kind) for n, kind in inspect.get_annotations(Tree).items() if n != "held"}
-SMALL = 256  # up to so many rows, half as many again are added
+SMALL = 256  # up to this many rows, half as many again are added
 
 
 class Column:
@@ -78,7 +78,7 @@ class Column:
             del self._cells[count:]
 
     def view(self) -> Any:
-        """What plain Python indexes; of plain numbers a memoryview, the fastest."""
+        """The object that plain Python indexes; for plain numbers a memoryview, the fastest."""
         if isinstance(self._cells, list):
             return self._cells
         assert self.layout is not None
@@ -90,7 +90,7 @@ class Column:
 
     @property
     def address(self) -> tuple[int, int]:
-        """What compiled code is given."""
+        """The address and the mask, for compiled code."""
         data = self._cells.array.ctypes.data if isinstance(self._cells, GrowingArray) else 0
         return data, -1 if self.is_partials else 0
 
@@ -127,7 +127,7 @@ class TreeMemory:
         return Column(DTYPES[name], self.layout, objects)
 
     def enlarge(self, rows: int, kid_rows: int) -> None:
-        """Have room for so many nodes, and so many of them inner ones."""
+        """Have room for that many nodes, and that many inner nodes among them."""
         for names, number, wanted in ((OF_NODES, ROWS, rows), (OF_KIDS, KID_ROWS, kid_rows)):
             have = self.head[number]
             if wanted > have:
@@ -164,7 +164,7 @@ class TreeMemory:
 
     @property
     def plain(self) -> Any:
-        """The store of plain Python; to be taken anew after columns have grown."""
+        """The store of plain Python; to be read again after columns have grown."""
         if self._plain is None:
             self._plain = Tree._make([*(column.view() for column in self.columns.values()), 0])
         return self._plain

@@ -114,5 +114,5 @@ def fresh_inner(q: Any) -> int:
 
 
 def block_size(inner: int) -> int:
-    """How many rows to take for inner nodes, where there are so many of them already."""
+    """How many rows to take for inner nodes, where there are `used` of them already."""
     return min(64, 1 + inner // 4)

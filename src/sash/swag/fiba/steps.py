@@ -46,7 +46,7 @@ class Steps:
     def compile(
         self, driver: Any, inputs: tuple[np.dtype, ...], insist: bool | None
     ) -> Kernel | None:
-        """The compiled driver, or None where that can not be."""
+        """The compiled driver, or None where there is none."""
         if self.layout is None:
             return None
         target = Target(self.monoid, self.layout, {}, Cursors, Tree, inputs=inputs, places=PLACES)

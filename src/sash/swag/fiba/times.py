@@ -155,7 +155,7 @@ def _near(kind: str, t: Any, side: int) -> Any:
     if kind in (INT, FLOAT) and not isinstance(t, str | bytes | np.datetime64 | np.timedelta64):
         return _near_number(kind, t, side)
     if found in (INT, FLOAT, OBJECT):
-        raise TypeError(f"the times of this tree are {kind}: {t!r} can not be compared with them")
+        raise TypeError(f"the times of this tree are {kind}: {t!r} cannot be compared with them")
     near = t.astype(kind)
     if (near > t) if side < 0 else (near < t):
         near = near + side

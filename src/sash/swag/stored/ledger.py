@@ -53,7 +53,7 @@ from sash.stores.encoding import REMEDY, decode, encode, seal, unseal
 from sash.swag.snapshot import SnapshotError
 
 HEADER, TAILS, PAGE = b"header", b"tails", b"page"  # keys, and kinds of records
-SHARE = 8  # a commit's tails are written once for so many times as many bytes of pages
+SHARE = 8  # tails are written once per this many times their bytes of pages
 _STAMP = struct.Struct(">Q16s")
 STAMP = _STAMP.size
 
@@ -72,7 +72,7 @@ def thread_of(store: Store) -> ThreadPoolExecutor:
 
 @dataclass
 class Commit:
-    """What one window puts and deletes at once."""
+    """The records that one window puts and deletes at once."""
 
     header: bytes  # empty where nothing is left of the window
     tails: bytes | None = None
@@ -236,7 +236,7 @@ class Ledger:
         return [found[place] for place in wanted]
 
     def prepare(self) -> None:
-        """What is under way has arrived, or its error is raised."""
+        """Wait for the commit that is under way, or raise its error."""
         if self.flight is not None:
             self.flight.settle()
 
@@ -250,7 +250,7 @@ class Ledger:
             self.flight.dissolve()
 
     def keep(self, commit: Commit) -> None:
-        """What was refused goes with the next commit."""
+        """Put refused records in the next commit."""
         self._refused |= commit.pages
         self._stale = commit.deletes + self._stale
         self.flight, self.is_behind = None, True
@@ -314,7 +314,7 @@ def packed(nodes: Any) -> Any:
 
 
 def unpacked(data: Any, layout: Layout | None, count: int) -> Any:
-    """What `packed` gave, `count` nodes of this layout, not copied; ValueError if it is not."""
+    """The `count` nodes that `packed` gave, not copied; ValueError if they cannot be those."""
     if layout is None:
         return fitting(data, None, count)
     dtype = layout.array_dtype

@@ -25,8 +25,8 @@ from sash.memory.columns import new_cells
 from sash.memory.rings import LEAST, power_of_two
 from sash.memory.segments import NEVER, Level, Place, Segments, cell, raw
 
-RECENT = 3  # a step reads at most so many of a level's youngest nodes: they stay in the tail
-AHEAD = 4  # and so many of its oldest ones: they stay in the head
+RECENT = 3  # a step reads at most this many of a level's youngest nodes: they stay in the tail
+AHEAD = 4  # and this many of its oldest ones: they stay in the head
 
 
 def derive(memory: Memory, at: Cursors, level: int, n: int, first: int) -> Any:
@@ -260,7 +260,7 @@ class PagedMemory(Segments):
     # Inside
 
     def _add_levels(self, at: Any, count: int) -> None:
-        """Have so many levels, in whole groups."""
+        """Have that many levels, in whole groups."""
         missing = -(-max(0, count - len(self.levels)) // self.bits) * self.bits
         if missing:
             sizes = [(level.tail_size, level.head_size) for level in self.levels]

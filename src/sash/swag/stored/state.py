@@ -32,7 +32,7 @@ MANY_MISSES = 256
 
 
 class StoredState:
-    """What a window over a store has besides its steps."""
+    """The state of a window over a store, besides its steps."""
 
     def __init__(
         self,
@@ -61,7 +61,7 @@ class StoredState:
         self.piece = self.most = 1
 
     def begin_anew(self) -> None:
-        """The window, which is empty, counts its items from 0 again, maybe with another type."""
+        """The window, which is empty, counts its items from 0 again; their type may change."""
         if hasattr(self._window, "_at") and self._window._at.e > 0:
             self.base += self._window._at.e
             self._sizes = self._asked  # a page was what it was for the old type
@@ -190,7 +190,7 @@ _described: dict[int, tuple[Monoid, dict[str, Any]]] = {}
 
 
 def described(monoid: Monoid) -> dict[str, Any]:
-    """What a header says of a monoid; found once, as many windows may have the same."""
+    """The description of a monoid in a header; found once, as many windows may have the same."""
     known = _described.get(id(monoid))
     if known is None or known[0] is not monoid:
         if len(_described) >= 64:

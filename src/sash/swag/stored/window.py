@@ -155,7 +155,7 @@ class StoredWindow(InOrder):
 
     @contextlib.contextmanager
     def _undone(self) -> Iterator[None]:
-        """What fails, because of the store or in the monoid, is undone, and may be tried again."""
+        """Undo a call that fails, in the store or in the monoid; it may be tried again."""
         at, saved = self._at, self._memory.save(type(self).edits)
         problem: BaseException | None = None
         try:
@@ -169,7 +169,7 @@ class StoredWindow(InOrder):
             raise problem
 
     def _mend(self) -> None:
-        """Set nodes anew that steps change in place, in a window that was just opened."""
+        """Set the nodes again that steps change in place, in a window that was just opened."""
 
     def _take(self, state: dict[str, Any], anew: bool) -> None:
         """Cursors, and the types of the inputs, as a header has them; `anew`: in a new room."""

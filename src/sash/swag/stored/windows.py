@@ -1,4 +1,4 @@
-"""Many windows in one store, one a key, of which as many are here as memory allows.
+"""Many windows in one store, one per key, of which as many are here as memory allows.
 
 Cost    a key whose window is here: O(1). One that is not: a trip to the store, and now and
         then a commit of all windows that changed, when the least used make room.

@@ -29,7 +29,7 @@ class Record:
 
 @dataclass
 class Outcome:
-    """What came of a record: passed, failed or not taken, and why."""
+    """The outcome of a record: passed, failed or not taken, and why."""
 
     file: Path
     record: Record

@@ -67,13 +67,13 @@ class SparkTables:
 
 
 def run_folder(folder: Path, dialect: str = "duckdb", session: Any = None) -> Iterator[Outcome]:
-    """What comes of the records of all files in a folder and below."""
+    """The outcomes of the records of all files in a folder and below."""
     for file in sorted(p for p in folder.rglob("*") if p.suffix in (".test", ".slt", ".out")):
         yield from run_file(file, dialect, session)
 
 
 def run_file(file: Path, dialect: str = "duckdb", session: Any = None) -> Iterator[Outcome]:
-    """What comes of the queries of a file. `session`: Spark, for golden files."""
+    """The outcomes of the queries of a file. `session`: Spark, for golden files."""
     text = file.read_text(encoding="utf-8")
     golden = file.suffix == ".out"
     records = list(golden_records(text) if golden else logic_records(text))

@@ -47,7 +47,7 @@ def alike(ours: str, theirs: str) -> bool:
 
 
 def difference(record: Record, found: list[list[Any]]) -> str:
-    """What differs between a record and what came; empty where nothing does."""
+    """The difference between a record and the result; empty where there is none."""
     ours = [[written(value) for value in row] for row in found]
     if record.digest is not None:
         said = _digest(record, ours)

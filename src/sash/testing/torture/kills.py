@@ -32,7 +32,7 @@ from sash.testing.torture.servers import RedisServer
 from sash.testing.torture.streams import END, rows
 from sash.windows import define as d
 
-CONTEXT = multiprocessing.get_context("forkserver")  # its children have no threads of ours
+CONTEXT = multiprocessing.get_context("forkserver")  # its children have no threads of this process
 CONTEXT.set_forkserver_preload([__name__])
 ROUNDS = 4
 BATCH = 20
@@ -95,7 +95,7 @@ def redis_kills(case: Case) -> None:
 
 
 def opened(where: str, left: int = -1) -> Any:
-    """The store there: it ends the process inside a commit after so many, if not negative."""
+    """The store there: it ends the process inside a commit after that many, if not negative."""
     path = where.removeprefix("lmdb:")
     store: Any = (
         DeadlyRedis(where) if path == where else DeadlyLMDB(path, sync=False, map_size=1 << 24)
@@ -197,7 +197,7 @@ def window_on(store: stores.Store, algorithm: str, monoid: str) -> Any:
 
 
 def insert_for_ever(where: str, algorithm: str, monoid: str, left: int, tell: Connection) -> None:
-    """Insert and evict; the window commits now and then, and so do we."""
+    """Insert and evict; the window commits now and then, and so does this process."""
     window = window_on(opened(where, left), algorithm, monoid)
     while True:
         i = window.offset

@@ -80,7 +80,7 @@ def with_times(table: pa.Table) -> pa.Table:
 
 
 def ran(folder: Path, parts: Iterable[pa.Table], over: dict[str, Any], dice: Any) -> pa.Table:
-    """What a stream of files gives, with a last row that the watermark needs to pass all others."""
+    """The rows of a stream of files; the watermark needs a last row to pass all others."""
     end = with_times(pa.table({"k": ["end"], "t": [FAR], "x": [0.0], "w": [""], "i": [-1]}))
     (folder / "in").mkdir()
     for number, part in enumerate([*parts, end]):

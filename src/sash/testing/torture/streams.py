@@ -160,12 +160,12 @@ class Run:
         return (live if self.slide is None else live.every(self.slide)).agg(**self.asked)
 
     def table(self, table: pa.Table) -> pa.Table:
-        """What a table gives."""
+        """The answers of a table."""
         asked = windowed(table, "k", time="t")
         return (asked if self.slide is None else asked.every(self.slide)).agg(**self.asked)
 
     def all(self, table: pa.Table) -> list[pa.Table]:
-        """What each batch gives, late rows taken out, and what is left at the end."""
+        """The rows that each batch gives, without late rows, and those that are left at the end."""
         n, given, live = table.num_rows, [], self.open()
         cuts = sorted(self.dice.randrange(n + 1) for _ in range(self.dice.randint(1, 25)))
         self.ends = [*cuts, n]
