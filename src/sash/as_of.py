@@ -15,13 +15,13 @@ import pyarrow as pa
 from sash.conversions import Pandas, Source, computable, package_of, source_of
 from sash.engine.asof_table import aggregate
 from sash.engine.trial import try_monoids
+from sash.options import check_needed, check_options, planning_of
 from sash.plan.checks import check_known
 from sash.plan.definition import Aggregation, Query
 from sash.plan.explain import Explanation, explain
 from sash.plan.expressions import Expression, walk
 from sash.plan.plan import plan_of
 from sash.plan.spine import Spine
-from sash.tables import check_needed, check_options, planning_of
 from sash.windows import Closed
 
 T = TypeVar("T")

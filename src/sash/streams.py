@@ -17,12 +17,13 @@ from sash.engine.stream.served import METADATA, description
 from sash.engine.stream.shard import Step
 from sash.engine.stream.stats import Stats
 from sash.engine.trial import try_monoids
+from sash.options import names_of
 from sash.plan.definition import Aggregation, Query
 from sash.plan.explain import Explanation
 from sash.plan.plan import Options, plan_of
 from sash.plan.reach import steps_of
 from sash.plan.types import unit_of
-from sash.tables import names_of, windowed
+from sash.tables import windowed
 from sash.windows.arguments import duration_or_number
 
 Late = Literal["count", "side"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
 
 import pyarrow as pa
 
@@ -13,7 +13,14 @@ from sash import functions as sf
 from sash.conversions import Source, computable, package_of, source_of
 from sash.engine.table import aggregate
 from sash.engine.trial import try_monoids
-from sash.plan.checks import check_known, nearest
+from sash.options import (
+    Settings,
+    check_needed,
+    check_options,
+    names_of,
+    planning_of,
+    spark_kind,
+)
 from sash.plan.definition import Query
 from sash.plan.explain import Explanation, explain
 from sash.plan.expressions import Expression
@@ -27,23 +34,6 @@ if TYPE_CHECKING:
 
 S = TypeVar("S")
 T = TypeVar("T")
-
-
-class Settings(TypedDict, total=False):
-    """The arguments of `windowed` besides keys and time; `OPTIONS` says for which kind of data."""
-
-    latency: Literal["average", "worst"]
-    algorithm: str | None
-    partitions: int | None
-    split: bool | None
-    emit: Literal["final", "arrival", "changes", "update"]
-    late: Literal["count", "side"]
-    shards: int | None
-    cache: bool
-    idle: Any
-    lead: Any
-    history: Any
-    cut: Any
 
 
 class Windowed(Generic[T]):
@@ -153,7 +143,7 @@ class Windowed(Generic[T]):
             from sash.spark import batch, streaming
 
             data: Any = self._data
-            check_options(self._options, _spark_kind(data))
+            check_options(self._options, spark_kind(data))
             on_spark = streaming if data.isStreaming else batch
             return on_spark.aggregate(data, query, **self._options)
         planning = self._planning()
@@ -180,7 +170,7 @@ class Windowed(Generic[T]):
             from sash.spark import batch, streaming
 
             data: Any = self._data
-            check_options(self._options, _spark_kind(data))
+            check_options(self._options, spark_kind(data))
             if not data.isStreaming:
                 return batch.explain(data, query, **self._options)
             rates = None if rows_per_second is None else (rows_per_second, keys)
@@ -271,57 +261,6 @@ def _chip(name: str, role: str) -> str:
     return f'<span style="{style}">{escape(name)}{said}</span>'
 
 
-PLANNING = ("latency", "algorithm")
-OPTIONS = {
-    "a table in process": PLANNING,
-    "a batch DataFrame": (*PLANNING, "partitions", "split"),
-    "a streaming DataFrame": (
-        *PLANNING,
-        "emit",
-        "late",
-        "shards",
-        "cache",
-        "idle",
-        "lead",
-        "history",
-        "cut",
-    ),
-}
-"""The arguments of `windowed` besides keys and time, by the kind of data."""
-
-
-def _spark_kind(data: Any) -> str:
-    return "a streaming DataFrame" if data.isStreaming else "a batch DataFrame"
-
-
-def check_options(given: dict[str, Any], here: str) -> None:
-    """Raise TypeError if data of this kind has no such option."""
-    for name in given:
-        if name not in OPTIONS[here]:
-            there = [kind for kind, names in OPTIONS.items() if name in names]
-            where = f"is for {' or '.join(there)}" if there else "is not an option"
-            near = nearest(name, ("by", "time", "descending", *OPTIONS[here]))
-            raise TypeError(
-                f"windowed: {name} {where}; {here} has {', '.join(OPTIONS[here])}{near}"
-            )
-
-
-def planning_of(options: dict[str, Any]) -> Options:
-    """Decisions that the user makes instead of the planner, over a table in process."""
-    check_options(options, "a table in process")
-    return Options(**{name: options[name] for name in PLANNING if name in options})
-
-
-def check_needed(query: Query, source: Source) -> None:
-    """Raise an error that names all columns of the table, not only those that are read."""
-    if not query.time:
-        hint = source.hint("") or "the column that orders the rows"
-        raise TypeError(f'windowed needs time="…": {hint}')
-    names = source.names()
-    for where, name in query.needed():
-        check_known(name, names, where, source.hint(name))
-
-
 def windowed(
     data: T,
     by: str | Sequence[str] = (),
@@ -360,15 +299,6 @@ def windowed(
     """
     times = time if isinstance(time, str) else names_of(time, "time")
     return Windowed(data, names_of(by, "by"), times, options, descending=descending)
-
-
-def names_of(given: Any, what: str) -> tuple[str, ...]:
-    """The names of one column or of several; TypeError for what is no string."""
-    names = (given,) if isinstance(given, str | int) else tuple(given)
-    for name in names:
-        if not isinstance(name, str):
-            raise TypeError(f"{what}: names of columns are strings, not {name!r}")
-    return names
 
 
 def features(

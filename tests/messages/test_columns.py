@@ -12,7 +12,7 @@ import pytest
 
 import sash
 from sash import functions as sf
-from sash.tables import OPTIONS, Settings
+from sash.options import OPTIONS, Settings
 
 TIMES = [dt.datetime(2024, 1, 1), dt.datetime(2024, 1, 2)]
 FRAME = pd.DataFrame({"user": [1, 2], "ts": TIMES, "amount": [1.0, 2.0], "note": ["a", "b"]})
