@@ -115,6 +115,8 @@ def _of_numbers(kind: pa.DataType) -> Iterator[dict[str, Aggregation]]:
     usual = {"count": sf.count("x"), "sum": sf.sum("x"), "mean": sf.mean("x"), "min": sf.min("x"),
              "max": sf.max("x"), "stddev": sf.stddev("x")}  # fmt: skip
     yield usual
+    for some in (("sum", "mean", "min", "max"), ("mean", "stddev")):  # states in one loop
+        yield {name: usual[name] for name in some}
     for name, aggregation in usual.items():
         yield {name: aggregation}
     if pa.types.is_int64(kind) or pa.types.is_float64(kind):
