@@ -1,4 +1,4 @@
-"""What is combined: `Monoid` and the catalogue."""
+"""Monoids: `Monoid` and the catalogue."""
 
 from sash.monoids.bins import BinCounts
 from sash.monoids.categories import ByCategory, Histogram, MedianDeviation, Mode, Percentile

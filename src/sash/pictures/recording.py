@@ -1,4 +1,4 @@
-"""Recording: a window at work, step by step: what was called, kept, combined and answered."""
+"""Recording of a window at work, step by step: what was called, kept, combined and answered."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LONGEST = 14  # letters of a value
 
 @dataclass(frozen=True)
 class Step:
-    """What one call did."""
+    """The effects of one call."""
 
     call: str
     arrived: int  # rows so far

@@ -47,7 +47,7 @@ class KindShown:
         return self.window.query()
 
     def parts(self) -> list[Part]:
-        """What its algorithm keeps, without the slices themselves."""
+        """The partials that its algorithm keeps, without the slices themselves."""
         kept = [part for part in self.window.parts() if part.group not in ("items", "level 0")]
         return [Part(f"{self.name}: {part.group}", part.place, part.partial) for part in kept]
 

@@ -291,7 +291,7 @@ class Query:
         yield from () if self.spine is not None else self.own()
 
     def own(self) -> Iterator[tuple[str, str]]:
-        """What results read of the row itself, a column of the input or of the spine, each with
+        """The columns of the row itself, in the input or in the spine, that results read, each with
         the result that reads it."""
         for out, result in self.results.items():
             read = (name for name in columns_of(result) if name not in self._answered)

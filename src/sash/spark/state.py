@@ -52,7 +52,7 @@ def read_state(
 def describe_state(
     spark: SparkSession, location: str, *, operator: int | None = None, batch: int | None = None
 ) -> dict[str, Any]:
-    """What a checkpoint's windows are for and how much they hold, from the manifests.
+    """The definition of a checkpoint's windows and how much they hold, from the manifests.
 
     `definition`, `watermark`, `complete_from` (from when on all rows are held; None: all there
     ever were), `shards` that have been used, `pages`, `rows`, `slices` (with `every`, one per

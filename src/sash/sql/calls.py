@@ -36,7 +36,7 @@ NAMES: dict[type[exp.Expr], str] = {
     exp.StddevPop: "stddev_pop", exp.StddevSamp: "stddev", exp.Sum: "sum",
     exp.Variance: "variance", exp.VariancePop: "var_pop",
 }  # fmt: skip
-"""What sqlglot has classes for, by the names of `sash.functions`."""
+"""The functions that sqlglot has classes for, by the names of `sash.functions`."""
 
 COLUMNS = ("column", "condition", "measure", "argument", "weight", "x", "y")
 """How `sash.functions` calls the parameters that are columns; others are constants."""

@@ -1,4 +1,4 @@
-"""What Sash leaves to the host, and what nobody takes."""
+"""The errors of SQL that Sash leaves to the host, and of SQL that nobody takes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a host is: the engine that runs what is around the windows."""
+"""The interface of a host: the engine that runs what is around the windows."""
 
 from __future__ import annotations
 

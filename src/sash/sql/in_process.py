@@ -1,4 +1,4 @@
-"""What is around the windows in process: pyarrow where it is plain, DuckDB where it is not."""
+"""The host in process: pyarrow runs plain SELECTs around the windows, and DuckDB the others."""
 
 from __future__ import annotations
 

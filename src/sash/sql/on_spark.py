@@ -1,4 +1,4 @@
-"""What is around the windows on Spark: Spark SQL, over batch and streaming DataFrames."""
+"""The host on Spark: Spark SQL runs what is around the windows, in a batch or a stream."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class OnSpark:
         return windowed(table, by, time=order.time, descending=order.descending, **options)
 
     def check(self, table: Any, rows: Any, asked: Mapping[str, Expression]) -> None:
-        """What does not fit is said when the windows are made."""
+        """Nothing is checked here: errors come when the windows are made."""
 
     def timed(self, table: Any, time: str) -> Any:
         """The rows that have a time; a date is the moment that it begins."""

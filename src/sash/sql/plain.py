@@ -129,7 +129,7 @@ def _selected(query: exp.Select, table: pa.Table) -> pa.Table:
 def _order(
     query: exp.Select, table: pa.Table, wanted: Mapping[str, Expression]
 ) -> tuple[list[Key], dict[str, Expression]]:
-    """What rows are ordered by: outputs, or expressions over the input."""
+    """The keys that rows are ordered by: outputs, or expressions over the input."""
     keys: list[Key] = []
     more: dict[str, Expression] = {}
     order = query.args.get("order")

@@ -62,7 +62,7 @@ def explain(
     dialect: str = "spark",
     **tables: Any,
 ) -> SqlExplanation:
-    """What `sash.sql` would run, step by step: which engine, which part, and why. No row is read.
+    """The steps that `sash.sql` would run: which engine, which part, and why. No row is read.
 
     >>> import pyarrow as pa, sash
     >>> t = pa.table({"k": [1], "ts": [1], "x": [5]})

@@ -141,7 +141,7 @@ class Split:
 
     @property
     def keys(self) -> list[exp.Expr]:
-        """What GROUP BY names."""
+        """The expressions that GROUP BY names."""
         group = self.select.args.get("group")
         return [] if group is None else list(group.expressions)
 

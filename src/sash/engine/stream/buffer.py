@@ -66,7 +66,7 @@ class Buffer(Generic[T]):
         return self.places.get(number_of(node))
 
     def at(self, node: Node) -> T | None:
-        """What there is of a node."""
+        """The part of a node, if it has one."""
         number = number_of(node)
         place = self.places.get(number)
         if place is None:

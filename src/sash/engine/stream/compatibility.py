@@ -16,7 +16,7 @@ LABELS = {
     "every": "the windows of every",
     "other columns": "columns that are passed on",
 }
-"""What a part of a definition is called in messages, where its name does not say."""
+"""The names of parts of a definition in messages, where they differ."""
 
 
 FIXED = ("keys", "time", "every", "emit", "columns", "other columns", "shards", "ahead")
@@ -24,7 +24,7 @@ FIXED = ("keys", "time", "every", "emit", "columns", "other columns", "shards", 
 
 
 def described(definition: StreamDefinition) -> dict[str, Any]:
-    """What the state depends on, by name."""
+    """Everything that the state depends on, by name."""
     query, schema = definition.plan.query, definition.schema
     frames = {out: f"{a} over {a.frame}" for out, a in query.aggregations.items()}
     kept = {
@@ -49,7 +49,7 @@ def described(definition: StreamDefinition) -> dict[str, Any]:
 
 
 def _kept(definition: StreamDefinition, state: State) -> str:
-    """What a key keeps for a state: of partials also which ones, rows serve any."""
+    """The tail that a key keeps for a state: of partials also which ones, rows serve any."""
     frame = str(definition.plan.frames[state.frame].frame)
     if definition.structure(state) != "so far":
         return frame

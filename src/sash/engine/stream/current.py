@@ -1,4 +1,4 @@
-"""What keys' values are at a moment: the answers over windows that end there, row or no row.
+"""The values of keys at a moment: the answers over windows that end there, row or no row.
 
 by time     the window that ends at the moment, from O(log n) nodes of the forest
             distinct counts, percentiles: as of the moment, from the rows of the window

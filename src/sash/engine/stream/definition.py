@@ -137,7 +137,7 @@ class StreamDefinition:
     # What is kept.
 
     def structure(self, state: State) -> Structure:
-        """What keeps a state between batches."""
+        """The structure that keeps a state between batches."""
         frame = self.plan.frames[state.frame].frame
         whole = state.pieces == 1 and frame.most is None and frame.peers
         combines = state.kind in PARTIALS and whole

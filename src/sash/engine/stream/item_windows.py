@@ -27,7 +27,7 @@ from sash.kernel.words import (
 
 
 class Columns(NamedTuple):
-    """What the loop writes to besides answers: the suffixes of the front list."""
+    """The column that the loop writes besides answers: the suffixes of the front list."""
 
     suffix: Partials
     held: int

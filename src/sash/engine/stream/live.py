@@ -80,7 +80,7 @@ class LiveStream:
 
     @property
     def offset(self) -> Any:
-        """What the last commit was told, to go on from there after a restart."""
+        """The offset of the last commit, to go on from there after a restart."""
         return self._offset
 
     def feed(self, table: pa.Table) -> Step:

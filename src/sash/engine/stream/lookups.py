@@ -27,7 +27,7 @@ class Found(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What `find_runs` reads and writes: per page its sorted numbers and those that are asked
+    """The columns of `find_runs`: per page its sorted numbers and those that are asked
     for, as addresses and counts; per number that is asked for where its run begins and ends."""
 
     ids: Int64
@@ -40,7 +40,7 @@ class Asked(NamedTuple):
 
 
 class Between(NamedTuple):
-    """What `narrow_runs` reads and writes: per page its times, as addresses; per number its first
+    """The columns of `narrow_runs`: per page its times, as addresses; per number its first
     and last time, and its run of rows in order of time."""
 
     times: Int64
@@ -53,7 +53,7 @@ class Between(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """What `spread_runs` reads and writes: runs, and of each of their rows the page, which of the
+    """The columns of `spread_runs`: runs, and of each of their rows the page, which of the
     page's numbers it has, and its place."""
 
     count: Int64
@@ -66,7 +66,7 @@ class Spread(NamedTuple):
 
 
 class Copied(NamedTuple):
-    """What `copy_cells` reads and writes: the pages' columns as addresses, the page of each cell
+    """The columns of `copy_cells`: the pages' columns as addresses, the page of each cell
     and its place there, and the cells."""
 
     column: Int64
@@ -77,7 +77,7 @@ class Copied(NamedTuple):
 
 
 class Sides(NamedTuple):
-    """What `merge_sides` reads and writes: codes, numbers and times of both sides, their order."""
+    """The columns of `merge_sides`: codes, numbers and times of both sides, their order."""
 
     time: Partials
     code: Int64

@@ -153,7 +153,7 @@ class Part(NamedTuple):
 
 
 class Located(NamedTuple):
-    """What was found: of which request, which of its keys, in which map and where in it."""
+    """The finds: of which request, which of its keys, in which map and where in it."""
 
     of: np.ndarray
     key: np.ndarray

@@ -114,7 +114,7 @@ def from_bytes(data: Any) -> pa.Table:
 
 @dataclass
 class Cost:
-    """What a batch has cost: rows and partials read and combined, bytes written."""
+    """The cost of a batch: rows and partials read and combined, bytes written."""
 
     keys: int = 0
     rows_read: int = 0
@@ -159,7 +159,7 @@ class Pages:
         return found
 
     def read(self, page: Page, read: Callable[[pa.Table], Any]) -> Any:
-        """What `read` makes of a page's table, made once."""
+        """The result of `read` for a page's table, computed once."""
         found = self._read.get(page.name)
         if found is None:
             found = self._read[page.name] = read(self.table(page))

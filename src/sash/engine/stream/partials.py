@@ -46,7 +46,7 @@ class PartialState:
 
     @cached_property
     def name(self) -> str:
-        """What the partials are of: equal names have equal partials."""
+        """A name for the partials: equal names have equal partials."""
         passing = "" if self.state.condition is None else f" where {self.state.condition}"
         return f"{self.state.kind} {','.join(self.columns)}{passing} {self._digest}"
 

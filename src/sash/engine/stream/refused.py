@@ -1,4 +1,4 @@
-"""What a stream refuses: definitions whose answers have no meaning, or no end, on a stream."""
+"""Definitions that a stream refuses: their answers have no meaning, or no end, on a stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What values of keys are of, for whoever serves them: it travels with a table of values."""
+"""The definition of keys' values, for those who serve them: metadata of a table of values."""
 
 from __future__ import annotations
 

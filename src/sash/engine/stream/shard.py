@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 class Step(NamedTuple):
-    """What a batch gives: rows with answers, rows that came too late, and figures."""
+    """The result of a batch: rows with answers, rows that came too late, and figures."""
 
     rows: pa.Table
     late: pa.Table

@@ -1,4 +1,4 @@
-"""What a shard keeps from batch to batch, with the windows that read it."""
+"""The state of a shard from batch to batch, with the windows that read it."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class ShardState:
         return Forest(self.manifest.reread, self.pages, [], self.definition.time)
 
     def tails(self, name: str) -> Tails:
-        """What keys keep for a frame that time does not bound."""
+        """The tails that keys keep for a frame that time does not bound."""
         return Tails(name, self.manifest, self.pages, self.definition.time)
 
     @property
     def values(self) -> Values:
-        """What keys' values are."""
+        """The values of keys."""
         work = self.work
         kept = work.by_time, work.so_far, work.tails, work.rows
         return Values(self.definition, self.forest, *kept, self.tails)

@@ -122,7 +122,7 @@ class Moment(Due):
 
 @dataclass
 class Asked:
-    """What windows of groups of due rows ask of the forest, in order of time in each group."""
+    """The requests of windows of groups of due rows, in order of time in each group."""
 
     groups: list[int] = field(default_factory=list)
     times: list[float] = field(default_factory=list)

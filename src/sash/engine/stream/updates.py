@@ -89,7 +89,7 @@ class Changes:
 
 
 class Updates:
-    """What one batch changes: `keys` before its rows are sealed, `changed` after."""
+    """The changes of one batch: `keys` before its rows are sealed, `changed` after."""
 
     def __init__(
         self, changes: Changes, values: Values, before: float | None, now: float, dtype: np.dtype
