@@ -119,7 +119,7 @@ class Chunks:
 
     def read(self, lo: int, hi: int) -> Any:
         """Cells lo to hi - 1 as one array (or list)."""
-        parts = [self._part(c, lo, hi) for c in range(lo >> self._shift, _chunks_to(hi, self))]
+        parts = [self._part(c, lo, hi) for c in range(lo >> self._shift, self._chunk_after(hi))]
         if self.layout is None:
             return [x for part in parts for x in part]
         return np.concatenate(parts) if parts else new_cells(self.layout, 0)
@@ -127,7 +127,7 @@ class Chunks:
     def write(self, lo: int, values: Any) -> None:
         """Fill the cells from `lo` on, which must be reserved."""
         hi = lo + len(values)
-        for c in range(lo >> self._shift, _chunks_to(hi, self)):
+        for c in range(lo >> self._shift, self._chunk_after(hi)):
             start = max(c << self._shift, lo)
             end = min((c + 1) << self._shift, hi)
             where = slice(start - (c << self._shift), end - (c << self._shift))
@@ -154,9 +154,9 @@ class Chunks:
         mask = len(self._directory) - 1
         self._directory[chunk & mask] = self._chunks[chunk].ctypes.data
 
-
-def _chunks_to(hi: int, chunks: Chunks) -> int:
-    return ((hi - 1) >> chunks._shift) + 1
+    def _chunk_after(self, hi: int) -> int:
+        """The chunk after that of cell hi - 1."""
+        return ((hi - 1) >> self._shift) + 1
 
 
 class Table:
