@@ -285,7 +285,7 @@ def test_writing_in_the_background() -> None:
     assert (pages > 0, store.keys(), window._stored.ledger.pages_read) == (True, [], 0)
     store.go.set()
     window.commit()
-    assert store.threads >= {"sash-store_0"}
+    assert store.threads >= {"sash-store-write_0"}
     again = swag.AMTA(affine(), store=store, compiled=False)
     assert again.query() == window.query()
     again.check()

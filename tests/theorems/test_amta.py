@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sash import Monoid, swag
+from sash.swag import amta
 from sash.testing import counting
 from sash.testing.counting import Counter
 
@@ -144,3 +145,43 @@ def test_space(algorithm: Any, rows: int) -> None:
     assert len(window._q.part) == rows * 1024
     window.evict_many(1000)
     assert len(window._q.part) <= 4 * rows * 24
+
+
+@both
+def test_an_answer_is_kept_until_the_window_changes(algorithm: Any) -> None:
+    """Section 5.2: a query after a query combines nothing."""
+    monoid, counter = counting(Monoid("words", "", str, lambda a, b: a + b))
+    window = algorithm(monoid)
+    words = "".join(chr(97 + i % 26) for i in range(100))
+    window.insert_many(words)
+    for k in range(1, 90):
+        window.evict()
+        assert window.query() == words[k:]
+        assert spent(counter, window.query) == 0
+        assert window.query() == words[k:]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_recomputation_per_update(seed: int) -> None:
+    """Section 5.2: an insertion and its policy set the result pair from scratch once, not twice."""
+    random, most = Random(seed), 40
+
+    def too_long(total: str, old: str) -> bool:
+        return len(total) - len(old) >= most
+
+    monoid, counter = counting(Monoid("words", "", str, lambda a, b: a + b))
+    once, twice = (swag.AMTA(monoid, too_long, compiled=False) for _ in range(2))
+    insert, enforce = twice._plain(amta.insert), twice._plain(amta.enforce)
+    saved = 0
+    for i in range(3000):
+        most = random.choice([most, most, most, 3, 20, 40])
+        word = chr(97 + i % 26)
+        combines = spent(counter, once.insert, word)
+        counter.reset()
+        twice._memory.reserve(twice._at, 1)
+        twice._at = enforce(twice._q, insert(twice._q, twice._at, word))
+        assert combines <= counter.combines
+        saved += counter.combines - combines
+        assert once.query() == twice.query()
+        assert len(once) == len(twice) <= most
+    assert saved > 0

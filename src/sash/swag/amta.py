@@ -105,22 +105,30 @@ def query(q: Any, at: At) -> Partial:
 
 
 def insert(q: Any, at: At, v: Partial) -> At:
-    """Algorithm 3: add a leaf; where it begins a pair, the pair before it gets its parent."""
+    """Algorithm 3, and the result pair from scratch where that is due."""
+    at, due = add(q, at, v)
+    return results(q, at.f, at.e) if due else at
+
+
+def add(q: Any, at: At, v: Partial) -> tuple[At, bool]:
+    """Algorithm 3: add a leaf; where it begins a pair, the pair before it gets its parent.
+
+    Also whether the oldest tree has taken in all of a level: then `results` is due. Until it is
+    done, front and back are right, and no eviction may be.
+    """
     f, e, h, m, s, front, back = at
     put(q.part, recent(q, 0, e), v)
     if f == e:
-        return At(f, e + 1, 0, e + 1, 0, hold(q, FRONT, v), back)
+        return At(f, e + 1, 0, e + 1, 0, hold(q, FRONT, v), back), False
     back = hold(q, BACK, combine(back, v))
     j, level = e, 0
     while j & 1 == 0 and level < h:
         j, level = (j >> 1) - 1, level + 1
         parent(q, f, level, j)
-    if level < h:
-        return At(f, e + 1, h, m, s, front, back)
-    if j & 1 == 0:  # a third node of the root's level: a new root over the pair
+    if level == h and j & 1 == 0:  # a third node of the root's level: a new root over the pair
         parent(q, f, h + 1, (j >> 1) - 1)
-        return At(f, e + 1, h + 1, m, s, front, back)
-    return results(q, f, e + 1)  # the oldest tree has taken in all of a level
+        return At(f, e + 1, h + 1, m, s, front, back), False
+    return At(f, e + 1, h, m, s, front, back), level == h
 
 
 def parent(q: Any, f: int, level: int, j: int) -> None:
@@ -194,8 +202,13 @@ def bulk(q: Any, at: At, k: int) -> At:
 
 
 def enforced(q: Any, at: At, v: Partial) -> At:
-    """Insert, then evict what the policy says."""
-    return enforce(q, insert(q, at, v))
+    """Insert, then evict what the policy says; the result pair is set from scratch only once,
+    though both may ask for that (section 5.2)."""
+    at, due = add(q, at, v)
+    k = search(q, at)
+    if due:
+        return results(q, at.f + k, at.e)
+    return at if k == 0 else bulk(q, at, k)
 
 
 def enforce(q: Any, at: At) -> At:

@@ -212,6 +212,7 @@ class MTA(StoredWindow):
             }
         self._bind(monoid, more, {cell: segments.cell, recent: segments.recent})
         self._bulk = self._plain(type(self).bulk)
+        self._query = until_changed(self._query)
 
     def _new_memory(self) -> Any:
         return self._levels() if self._stored is None else self._stored.new_memory()
@@ -426,6 +427,23 @@ class MTA(StoredWindow):
     def _set_state(self, state: dict[str, Any]) -> None:
         self._check_policy(state["policy"])
         super()._set_state(state)
+
+
+def until_changed(query: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """`query`, whose result is kept as long as the window has the same cursors (section 5.2).
+
+    Each change of a window gives it new ones.
+    """
+    seen: Any = None
+    total: Any = None
+
+    def cached(q: Any, at: Any) -> Any:
+        nonlocal seen, total
+        if at is not seen:
+            total, seen = query(q, at), at
+        return total
+
+    return cached
 
 
 def as_function(policy: Policy) -> Policy:

@@ -18,6 +18,7 @@ window is refused before it changes anything.
 A commit is done by a thread of the store's, or at once where it waits for nothing: a thread
 that only computes takes from this one as much as it gives. One is under way at a time; until
 it has returned, its pages are read from here, and if it fails it is kept and tried again first.
+Such a store has a second thread, which reads the pages that evictions will need next.
 """
 
 from __future__ import annotations
@@ -26,10 +27,9 @@ import contextlib
 import os
 import struct
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -41,7 +41,6 @@ from sash.stores import (
     DamagedState,
     PickledRecord,
     PickledState,
-    Space,
     Store,
     StoreConflict,
     StoreError,
@@ -51,24 +50,13 @@ from sash.stores import (
 from sash.stores.contract import Range
 from sash.stores.encoding import REMEDY, decode, encode, seal, unseal
 from sash.swag.snapshot import SnapshotError
+from sash.swag.stored.read_ahead import ReadAhead
+from sash.swag.stored.threads import thread_of
 
 HEADER, TAILS, PAGE = b"header", b"tails", b"page"  # keys, and kinds of records
 SHARE = 8  # tails are written once per this many times their bytes of pages
 _STAMP = struct.Struct(">Q16s")
 STAMP = _STAMP.size
-
-_threads: WeakKeyDictionary[Store, ThreadPoolExecutor] = WeakKeyDictionary()
-
-
-def thread_of(store: Store) -> ThreadPoolExecutor:
-    """The thread that writes to a store, for all its windows."""
-    root = store
-    while isinstance(root, Space):
-        root = root.store
-    if root not in _threads:
-        _threads[root] = ThreadPoolExecutor(1, "sash-store")
-    return _threads[root]
-
 
 @dataclass
 class Commit:
@@ -106,7 +94,7 @@ class Flight:
         space = self.parts[0][0].space
         if space.waits:
             self.own()
-            self._future = thread_of(space).submit(self._put)
+            self._future = thread_of(space, "write").submit(self._put)
         else:
             with contextlib.suppress(StoreError):
                 self.settle()
@@ -155,7 +143,11 @@ class Flight:
 
 
 class Ledger:
-    """One window's part of a store. `pages_read` and `trips` count what was read."""
+    """One window's part of a store.
+
+    `pages_read` counts the pages that came from the store, `trips` the times that the window
+    itself went there for some: those that were read ahead it does not wait for.
+    """
 
     def __init__(
         self, store: Store, name: bytes, autocommit: bool, allow_pickle: bool = False
@@ -167,6 +159,7 @@ class Ledger:
         self.state: Callable[[Any], tuple[bytes, list[Any]]]  # of the window, at a time
         self.flight: Flight | None = None
         self.pages_read = self.trips = 0
+        self._reader = ReadAhead(self.space)
         self._owner, self._number = os.urandom(16), 0
         self._gone: dict[int, int] = {}  # the first page of each level that may be there
         self._ahead = self._size = 0  # bytes of pages ahead of a commit, and of its tails
@@ -214,6 +207,7 @@ class Ledger:
 
     def wipe(self) -> None:
         """Begin again: the next commit deletes all pages."""
+        self._reader.start([])
         self._gone, self._stale, self._refused = {}, [(numbers(0), numbers(LEVELS))], {}
 
     # What the room asks for
@@ -222,18 +216,30 @@ class Ledger:
         """Pages, those on their way from here, the others from the store in one trip."""
         found = {place: self._flying(place) for place in wanted}
         missing = [place for place, values in found.items() if values is None]
-        if missing:
-            blobs = self.space.get_many([numbers(*place) for place in missing])
-            self.pages_read += len(missing)
-            self.trips += 1
-            for place, blob in zip(missing, blobs, strict=True):
-                if blob is None:
-                    raise StoreError(
-                        self.name, f"page {place[1]} of level {place[0]} of the window is not there"
-                    )
-                with self.naming(f"page {place[1]} of level {place[0]}"):
-                    found[place] = nodes_of(blob, self.layout, 1 << self.bits, self.allow_pickle)
+        for place, record in self._records(missing).items():
+            if record is None:
+                raise StoreError(
+                    self.name, f"page {place[1]} of level {place[0]} of the window is not there"
+                )
+            with self.naming(f"page {place[1]} of level {place[0]}"):
+                found[place] = nodes_of(record, self.layout, 1 << self.bits, self.allow_pickle)
         return [found[place] for place in wanted]
+
+    def _records(self, places: list[Place]) -> dict[Place, bytes | None]:
+        """Pages as the store has them: those that were read ahead, the others in one trip."""
+        records: dict[Place, bytes | None] = {**self._reader.take(places)}
+        missing = [place for place in places if place not in records]
+        if missing:
+            self.trips += 1
+            read = self.space.get_many([numbers(*place) for place in missing])
+            records.update(zip(missing, read, strict=True))
+        self.pages_read += len(places)
+        return records
+
+    def read_ahead(self, wanted: list[Place]) -> None:
+        """Begin to read the pages that will be asked for next, where the store waits."""
+        if self.space.waits:
+            self._reader.start([place for place in wanted if self._flying(place) is None])
 
     def prepare(self) -> None:
         """Wait for the commit that is under way, or raise its error."""

@@ -55,6 +55,9 @@ class Pages(Protocol):
     def read(self, wanted: list[Place]) -> list[Any]:
         """Pages of nodes, as arrays or lists; all or, when it raises, none."""
 
+    def read_ahead(self, wanted: list[Place]) -> None:
+        """These pages will probably be read next: begin, if there is something to wait for."""
+
     def prepare(self) -> None:
         """Raise what stands in the way of `write`."""
 
@@ -180,6 +183,8 @@ class PagedMemory(Segments):
             (((s.read >> top) - AHEAD) << (b + top) for b, s in ends if s.read < s.young),
             default=NEVER,
         )
+        following = at._replace(f=max(self._reached - evicts + 1, at.f + evicts))
+        self._pages.read_ahead(self._lacking(following, evicts)[0])
 
     def reserve_ring(self, at: Any, most: int) -> None:
         raise TypeError("a window over a store slides by its own means: use slide or insert_many")
