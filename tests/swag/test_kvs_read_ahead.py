@@ -101,16 +101,18 @@ def test_a_store_that_is_away_while_reading_ahead(algorithm: Any) -> None:
     """The error comes when the page is needed, and not before; then it is read again."""
     store, items = Waiting(), list(range(900))
     window = filled(algorithm, store, items)
-    store.is_away = True
-    with pytest.raises(StoreUnavailable, match="away"):
-        for _ in range(400):
+
+    def evict(k: int) -> None:
+        for _ in range(k):
             window.evict()
             items.pop(0)
+
+    store.is_away = True
+    with pytest.raises(StoreUnavailable, match="away"):
+        evict(400)
     assert window.query() == recalculated(affine(), items)
     store.is_away = False
-    while len(window) > 100:
-        window.evict()
-        items.pop(0)
+    evict(len(window) - 100)
     assert window.query() == recalculated(affine(), items)
     window.check()
 

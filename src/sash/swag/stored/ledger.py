@@ -58,6 +58,7 @@ SHARE = 8  # tails are written once per this many times their bytes of pages
 _STAMP = struct.Struct(">Q16s")
 STAMP = _STAMP.size
 
+
 @dataclass
 class Commit:
     """The records that one window puts and deletes at once."""
