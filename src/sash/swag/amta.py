@@ -2,7 +2,8 @@
 
 Order   in order.   Needs   associativity.
 Cost    combines, on average: insert 2, evict 1, query 1; at most 4 log n + 3 for any of
-        them, however many items are evicted; enforcing a policy O(log k) to evict k.
+        them, however many items are evicted; enforcing a policy O(log k) to evict k. A query
+        that follows a query combines nothing.
         Space n items and n inner nodes, in 2 n to 8 n rows, and log n for the stack.
 Kept    with store=…: O(log n) pages' worth of nodes here, n in the store; a combine more for
         each item that is evicted after it left memory (decision 9).
