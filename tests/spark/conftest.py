@@ -6,6 +6,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 import sash.spark
+from tests.stores.conftest import new_server
+
+__all__ = ["new_server"]
 
 
 @pytest.fixture(scope="session")

@@ -1,16 +1,17 @@
 """Run by test_stream_kills.py in a process of its own: a stream that may be killed at any time.
 
-    python -m tests.spark.stream_driver FOLDER [SEED]
+    python -m tests.spark.stream_driver FOLDER [--seed SEED] [--serve URL]
 
-With a seed it also kills its own Python workers, at random times.
+With a seed it also kills its own Python workers, at random times. With a URL it keeps the current
+values of keys in that store, and writes no files.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import random
 import signal
-import sys
 import threading
 import time
 from pathlib import Path
@@ -29,20 +30,28 @@ FAST = {  # to be up soon matters more here than to be fast
 }
 
 
+def features() -> dict[str, Any]:
+    return {
+        "n": sf.count().over("20 seconds"),
+        "a": sf.apply(streams.AFFINE, "v").over("40 seconds"),
+        "last4": sf.collect_list("i").over(sash.rows(4)),
+    }
+
+
 def define(data: Any, **options: Any) -> Any:
-    return sash.windowed(data, "k", time="ts", **options).agg(
-        n=sf.count().over("20 seconds"),
-        a=sf.apply(streams.AFFINE, "v").over("40 seconds"),
-        last4=sf.collect_list("i").over(sash.rows(4)),
-    )
+    return sash.windowed(data, "k", time="ts", **options).agg(**features())
 
 
-def main(base: Path, seed: int | None) -> None:
+def main(base: Path, seed: int | None, url: str | None) -> None:
     spark = sash.spark.session("killed", "local[2,20]", **FAST)
     if seed is not None:
         threading.Thread(target=kill_workers, args=(random.Random(seed),), daemon=True).start()
     print("started", flush=True)
-    streams.run(define(streams.source(spark, base / "in"), late="side", shards=2), base)
+    source = streams.source(spark, base / "in")
+    if url is None:
+        streams.run(define(source, late="side", shards=2), base)
+    else:
+        streams.serve(define(source, emit="update", shards=2), base, url)
     print("done", flush=True)
 
 
@@ -86,4 +95,9 @@ def status(pid: int) -> list[str]:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else None)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--serve")
+    given = parser.parse_args()
+    main(given.folder, given.seed, given.serve)

@@ -6,6 +6,7 @@ import itertools
 import math
 import os
 from collections.abc import Callable, Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 from sash import Monoid
+from sash.serve import Sink
 
 START = 1_704_067_200_000_000  # 2024-01-01 in microseconds
 SECOND = 1_000_000
@@ -113,6 +115,17 @@ def run(out: DataFrame, base: Path, name: str = "out") -> list[dict[str, Any]]:
         query.stop()
     seen = [[m.asDict() for m in p.observedMetrics.values()] for p in query.recentProgress]
     return [figures[0] for figures in seen if figures]
+
+
+def serve(out: DataFrame, base: Path, url: str) -> None:
+    """Keep the values of a stream in a store until there is nothing more to read."""
+    with closing(Sink(url)) as sink:
+        writer = out.writeStream.foreachBatch(sink).outputMode("update").trigger(availableNow=True)
+        query = writer.option("checkpointLocation", str(base / "out.checkpoint")).start()
+        try:
+            query.awaitTermination()
+        finally:
+            query.stop()
 
 
 def written(spark: SparkSession, base: Path, name: str = "out") -> pa.Table:

@@ -28,15 +28,16 @@ ROOT = Path(__file__).parents[2]
 KILLS = int(os.environ.get("SASH_KILLS", "200"))
 
 
-def driver(base: Path, log: Path, seed: int | None = None) -> subprocess.Popen[str]:
+def driver(base: Path, seed: int | None, url: str | None) -> subprocess.Popen[str]:
     """The stream's driver, the leader of a group of processes."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_")}
     path = os.pathsep.join([str(ROOT), *filter(None, [kept.get("PYTHONPATH")])])
     command = [sys.executable, "-m", "tests.spark.stream_driver", str(base)]
+    command += [] if seed is None else ["--seed", str(seed)]
+    command += [] if url is None else ["--serve", url]
     return subprocess.Popen(
-        command + ([] if seed is None else [str(seed)]),
-        cwd=ROOT, env={**kept, "PYTHONPATH": path}, start_new_session=True, text=True,
-        stdout=subprocess.PIPE, stderr=log.open("a"),
+        command, cwd=ROOT, env={**kept, "PYTHONPATH": path}, start_new_session=True, text=True,
+        stdout=subprocess.PIPE, stderr=(base / "log").open("a"),
     )  # fmt: skip
 
 
@@ -67,7 +68,7 @@ def run_until(
 
 
 def kill_drivers(
-    base: Path, kills: int, chance: random.Random, more: Iterator[pa.Table]
+    base: Path, kills: int, chance: random.Random, more: Iterator[pa.Table], url: str | None = None
 ) -> tuple[int, int]:
     """Kill drivers at random times, and some of their workers if often; how many of both.
 
@@ -80,7 +81,7 @@ def kill_drivers(
         streams.write(base / "in", itertools.islice(more, max(0, 4 + batches(base) - files)))
         seed = chance.randrange(1 << 30) if kills > 10 and chance.random() < 0.3 else None
         goal = batches(base) + chance.randrange(5 if kills > 10 else 3)
-        process = driver(base, base / "log", seed)
+        process = driver(base, seed, url)
         said = run_until(process, lambda n=goal: batches(base) >= n, chance.uniform(0, 3))
         assert "started" in said, (base / "log").read_text()[-3000:]
         workers += sum(line.startswith("killed worker") for line in said)

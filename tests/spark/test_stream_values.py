@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import random
+from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +18,8 @@ from pyspark.sql import SparkSession
 import sash
 from sash import functions as sf
 from sash import serve, stores
-from tests.spark import streams
-from tests.spark.test_stream_kills import apart
+from tests.spark import stream_driver, streams
+from tests.spark.test_stream_kills import apart, kill_drivers
 
 
 def values(data: Any, **options: Any) -> Any:
@@ -69,6 +73,36 @@ def test_a_reader_gives_what_a_stream_in_process_has(spark: SparkSession, tmp_pa
     assert reader.get_many(keys) == [live.current(k=key) for key in keys]
     assert sum(value["n"] for value in reader.get_many(keys)) > 0
     assert reader.fingerprint == serve.fingerprint(out)
+
+
+@pytest.mark.slow
+def test_after_kills_a_reader_gives_what_a_batch_gives(
+    spark: SparkSession, tmp_path: Path, new_server: Callable[..., Any]
+) -> None:
+    """SASH_KILLS=12 of drivers and their Python workers, while values go to Redis. After
+    the last kill, and at the end, a reader gives what as-of windows give at its watermark."""
+    kills = int(os.environ.get("SASH_KILLS", "12"))
+    table = apart(streams.rows(np.random.default_rng(11), 400 * kills, disorder=0))
+    files, url = iter(streams.cut(table, 16 * kills)), new_server().url
+    kill_drivers(tmp_path, kills, random.Random(11), files, url)
+    with serve.Reader(url) as reader:
+        assert_as_a_batch(reader, table)
+    streams.write(tmp_path / "in", files)
+    source = streams.source(spark, tmp_path / "in")
+    streams.serve(stream_driver.define(source, emit="update", shards=2), tmp_path, url)
+    with serve.Reader(url) as reader:
+        assert reader.watermark > table["ts"][-1].as_py() - timedelta(seconds=12)
+        assert_as_a_batch(reader, table)
+
+
+def assert_as_a_batch(reader: serve.Reader, table: pa.Table) -> None:
+    """A reader's values are those of as-of windows at its watermark, over all rows."""
+    keys = [*sorted({k for k in table["k"].to_pylist() if k}), None, "nobody"]
+    now = pa.array([reader.watermark] * len(keys), table["ts"].type)
+    spine = pa.table({"k": pa.array(keys, pa.string()), "ts": now})
+    windows = sash.windowed(table, "k", time="ts").at(spine, closed="both")
+    wanted = windows.agg(**stream_driver.features()).drop_columns(["k", "ts"])
+    assert reader.get_many(keys) == wanted.to_pylist()
 
 
 def test_what_is_wrong_is_said(spark: SparkSession, tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from sash.engine.columns import answers_as
 from sash.engine.order import ticks
+from sash.stores.columnar import encoded, tuples
 from sash.stores.encoding import decode, encode, seal, unseal
 
 COMMIT, DEFINITION, GONE, VALUE = b"commit", b"define", b"gone", b"value"
@@ -82,7 +83,18 @@ class Definition(NamedTuple):
 def key_name(parts: Sequence[Any]) -> bytes:
     """The name of a key's record; -0.0 is 0.0, and all NaN are one."""
     plain = tuple((x + 0.0 if x == x else "nan") if isinstance(x, float) else x for x in parts)
-    data = encode(plain)
+    return _name(encode(plain))
+
+
+def key_names(columns: Sequence[pa.Array], rows: int) -> list[bytes]:
+    """The names of the records of keys, given in columns."""
+    if any(pa.types.is_floating(column.type) for column in columns):
+        values = zip(*(column.to_pylist() for column in columns), strict=True)
+        return [key_name(parts) for parts in values]
+    return [_name(data) for data in tuples([encoded(c) for c in columns], rows)]
+
+
+def _name(data: bytes) -> bytes:
     if len(data) > LONG_KEY:
         return b"h" + hashlib.blake2b(data, digest_size=32).digest()
     return b"k" + data

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sash import stores
 from sash.engine.columns import one_array
@@ -23,15 +24,17 @@ from sash.serve.records import (
     Version,
     commit_of,
     definition_of,
-    key_name,
+    key_names,
     packed,
     sealed_commit,
     visible,
     words,
 )
+from sash.stores.columnar import encoded, tuples
 from sash.stores.encoding import decode, encode, seal, unseal
+from sash.stores.plain import tuple_head
 
-AT_A_TIME = 2048
+AT_A_TIME = 4096
 """Keys that are written, and for whose old values the store is asked, at a time."""
 
 Batch = Any
@@ -85,17 +88,21 @@ class Sink:
     ) -> list[bytes]:  # fmt: skip
         """Write the values of keys beside those that readers see; the keys that are to go."""
         gone: list[bytes] = []
-        values = iter(_steps(definition, table).items())
-        while part := list(islice(values, AT_A_TIME)):
-            olds = self._space.get_many([key for key, _ in part])
-            puts = []
-            for (key, steps), old in zip(part, olds, strict=True):
-                left = len(steps) > 1 or steps[0][1] != definition.nothing
-                if not left:
-                    gone.append(key)
-                young = Version(number, encode(tuple(steps)) if left else b"")
-                puts.append((key, packed(young, visible(old, known.batch))))
-            self._space.commit(puts, expect=expect)
+        values = iter(_values(definition, table).items())
+        with ThreadPoolExecutor(1) as writer:  # writes a part while the next one is made
+            written: Future[None] | None = None
+            while part := dict(islice(values, AT_A_TIME)):
+                olds = self._space.get_many(part)
+                gone += [key for key, data in part.items() if not data]
+                puts = [
+                    (key, packed(Version(number, data), visible(old, known.batch)))
+                    for (key, data), old in zip(part.items(), olds, strict=True)
+                ]
+                if written is not None:
+                    written.result()
+                written = writer.submit(self._space.commit, puts, expect=expect)
+            if written is not None:
+                written.result()
         return gone
 
     def _sweep(self, expect: dict[bytes, bytes | None]) -> None:
@@ -146,21 +153,29 @@ def _description(values: Batch) -> str:
     return found
 
 
-def _steps(definition: Definition, table: pa.Table) -> dict[bytes, list[Any]]:
-    """For each key its values from moments on, in order."""
-    found: dict[bytes, list[Any]] = {}
-    times = ticks(one_array(table.column(definition.time)), definition.time).tolist()
-    for key, time, values in zip(
-        _rows(table, definition.by), times, _rows(table, definition.outputs), strict=True
-    ):
-        found.setdefault(key_name(key), []).append((time, values))
-    for steps in found.values():
-        if len(steps) > 1:
-            steps.sort(key=lambda step: step[0])
-    return found
+ONE, PAIR = tuple_head(1), tuple_head(2)
 
 
-def _rows(table: pa.Table, names: Sequence[str]) -> Iterator[tuple[Any, ...]]:
-    if not names:
-        return iter([()] * table.num_rows)
-    return zip(*(table.column(name).to_pylist() for name in names), strict=True)
+def _values(definition: Definition, table: pa.Table) -> dict[bytes, bytes]:
+    """For each key its values from moments on, in order, as `encode` gives a tuple of pairs of a
+    moment and values; nothing for a key that is to go."""
+    times = pa.array(ticks(one_array(table.column(definition.time)), definition.time))
+    if definition.lead:  # a key may have several moments
+        order = pc.sort_indices(times)
+        table, times = table.take(order), times.take(order)
+    n = table.num_rows
+    columns = {name: one_array(table.column(name)) for name in table.column_names}
+    names = key_names([columns[name] for name in definition.by], n)
+    values = tuples([encoded(columns[name]) for name in definition.outputs], n)
+    nothing, moments = encode(definition.nothing), encoded(times)
+    if not definition.lead:
+        each = zip(names, moments, values, strict=True)
+        return {k: b"" if v == nothing else ONE + PAIR + t + v for k, t, v in each}
+    steps: dict[bytes, list[bytes]] = {}
+    for name, time, value in zip(names, moments, values, strict=True):
+        steps.setdefault(name, []).append(PAIR + time + value)
+    none = {PAIR + time + nothing for time in set(moments)}
+    return {
+        key: b"" if len(some) == 1 and some[0] in none else b"".join((tuple_head(len(some)), *some))
+        for key, some in steps.items()
+    }

@@ -61,6 +61,11 @@ def _write_int(value: int, out: list[Any], _: bool) -> None:
         _write_bytes(b"I", value.to_bytes(length, "little", signed=True), out)
 
 
+def tuple_head(n: int) -> bytes:
+    """What stands before the n values of a tuple."""
+    return b"t" + _COUNT.pack(n)
+
+
 def _write_numbers(value: Any, out: list[Any]) -> None:
     """The type and the shape of an array or of one number (b"n"), then its bytes."""
     out.append(b"a" if type(value) is np.ndarray else b"n")
