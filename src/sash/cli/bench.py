@@ -40,6 +40,8 @@ SUITES: dict[str, tuple[str, str]] = {
         "streaming",
         "streaming --experiment rows --rows 2000 --repeat 1",
     ),
+    "asof": ("asof", "asof --events 20000 --keys 100 --repeat 1"),
+    "serving": ("serving", "serving --stores memory lmdb --keys 500 --gets 200"),
     "papers": ("papers", "papers --size tiny"),
 }
 """By name: the module of benchmarks/ with its arguments, at full size and small."""

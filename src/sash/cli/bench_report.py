@@ -34,6 +34,9 @@ TITLES = {
     "streaming_rows": "Streams: against rows passed through",
     "streaming_state": "Streams: cost of a commit, by the size of the state",
     "tables_own_regular": "Tables in process: a user's own monoid",
+    "asof": "Windows as of the moments of another table",
+    "asof_spark": "Windows as of the moments of another table, on Spark",
+    "serving": "Values to serve: reads, and batches of all keys",
     "papers": "The papers' experiments: which of their claims hold",
 }
 NOTES = {
