@@ -67,7 +67,7 @@ def shape(events: Stream, span: int = DAY) -> dict[str, np.ndarray]:
     return {"n": found[0], "m": found[1], "d": found[2]}
 
 
-def histogram(numbers: np.ndarray) -> dict[str, int]:
-    """How many numbers there are up to 0, 1, 3, 7, …: powers of two, as the figure has them."""
+def histogram(numbers: np.ndarray) -> dict[int, int]:
+    """How many numbers there are below 1, 2, 4, 8, …, and not below half of that: by that bound."""
     bins = np.bincount(np.ceil(np.log2(numbers + 1)).astype(int))
-    return {f"<= {(1 << k) - 1}": int(count) for k, count in enumerate(bins)}
+    return {1 << k: int(count) for k, count in enumerate(bins)}

@@ -2,13 +2,12 @@
 
     python -m benchmarks.swag                              a few minutes: what the README says
     python -m benchmarks.swag --algorithms DABALite FlatFIT --monoids sum max --sizes 10 14 20
-    python -m benchmarks.swag --experiment dynamic         fill and drain
-    python -m benchmarks.swag --experiment coarse          m = 1, 4, 64, n/16, n/4, n at a time
     python -m benchmarks.swag --experiment latency         p50 … max of every single step
 
 Sizes are powers of two. Rates are million items a second, the best of several runs taken
 in turns; `ratio` is to the C++ loop of benchmarks/reference.cpp in the same run. Compile
-time is measured apart, with an empty kernel cache.
+time is measured apart, with an empty kernel cache. `python -m benchmarks.papers daba` has the
+experiments of the DABA paper, also with windows that grow and shrink; `amta` slides by bulks.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ import argparse
 import os
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -26,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.measure import best_of, plot, reference_rate, report
+from benchmarks.papers import loops
+from benchmarks.papers.workloads import kind, rows
 from sash import monoids as m
-from sash.kernel import latency
-from sash.kernel.answers import Answers
 from sash.swag.registry import IN_ORDER
 
 MONOIDS = {
@@ -37,7 +35,6 @@ MONOIDS = {
 }  # fmt: skip
 REFERENCES = {"TwoStacksLite": "two_stacks_lite", "DABALite": "daba_lite"}
 ALGORITHMS = {cls.__name__: cls for cls in IN_ORDER}
-GIGAHERTZ: list[float] = []
 
 
 def inputs(monoid: str, items: int) -> Any:
@@ -48,16 +45,12 @@ def inputs(monoid: str, items: int) -> Any:
     return (values * 1e6).astype(np.int64) if monoid == "bloom" else values
 
 
-def kind_of(xs: Any) -> Any:
-    return tuple(x.dtype for x in xs) if isinstance(xs, tuple) else xs.dtype
-
-
 def cases(options: argparse.Namespace) -> Iterator[tuple[str, str, int]]:
     """Algorithm, monoid, size: those that make sense and do not take for ever."""
     for size in options.sizes:
         for monoid in options.monoids:
             for algorithm in options.algorithms:
-                typed = MONOIDS[monoid]().of(kind_of(inputs(monoid, 1)))
+                typed = MONOIDS[monoid]().of(kind(inputs(monoid, 1)))
                 invertible = algorithm != "SubtractOnEvict" or typed.inverse is not None
                 if invertible and (algorithm != "Recalc" or size <= 1 << 10):
                     yield algorithm, monoid, size
@@ -67,8 +60,8 @@ def static(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """A window of constant size: rounds of evict, insert and query."""
     for algorithm, monoid, size in cases(options):
         xs = items_for(algorithm, monoid, size, options.items)
-        n = len(xs[0]) if isinstance(xs, tuple) else len(xs)
-        typed = MONOIDS[monoid]().of(kind_of(xs))
+        n = rows(xs)
+        typed = MONOIDS[monoid]().of(kind(xs))
         run = partial(slide_once, algorithm, typed, xs, size, output(algorithm, typed, xs))
         own = REFERENCES.get(algorithm) if monoid in ("max", "sum", "stddev") else None
         common = itself = rate = 0.0
@@ -99,83 +92,17 @@ def output(algorithm: str, monoid: Any, xs: Any) -> Any:
     return np.ma.getdata(answers) if isinstance(answers, np.ndarray) and answers.ndim == 1 else None
 
 
-def dynamic(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Fill and drain: n insertions, then n evictions, again and again."""
-    for algorithm, monoid, size in cases(options):
-        xs = inputs(monoid, size)
-        rounds = max(1, options.items // size // 8)
-        run = partial(fill_and_drain, algorithm, MONOIDS[monoid]().of(kind_of(xs)), xs, rounds)
-        run()
-        rate = rounds * size / best_of({"run": run}, options.repeat)["run"] / 1e6
-        yield {"algorithm": algorithm, "monoid": monoid, "size": size, "rate": rate}
-
-
-def fill_and_drain(algorithm: str, monoid: Any, xs: Any, rounds: int) -> None:
-    window: Any = ALGORITHMS[algorithm](monoid)
-    for _ in range(rounds):
-        window.insert_many(xs)
-        window.evict_many(len(window))
-
-
-def coarse(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Evict m, insert m, query once; m from 1 to the whole window."""
-    for algorithm, monoid, size in cases(options):
-        for k in sorted({1, 4, 64, max(1, size // 16), max(1, size // 4), size}):
-            xs = inputs(monoid, k)
-            rounds = max(1, min(2000, options.items // k // 16))
-            window: Any = ALGORITHMS[algorithm](MONOIDS[monoid]().of(kind_of(xs)))
-            window.insert_many(inputs(monoid, size))
-            run = partial(slide_by, window, xs, k, rounds)
-            run()
-            rate = rounds * k / best_of({"run": run}, options.repeat)["run"] / 1e6
-            yield {"algorithm": algorithm, "monoid": monoid, "size": size, "m": k, "rate": rate}
-
-
-def slide_by(window: Any, xs: Any, k: int, rounds: int) -> None:
-    for _ in range(rounds):
-        window.evict_many(k)
-        window.insert_many(xs)
-        window.query()
-
-
 def latencies(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Nanoseconds of every single evict, insert and query, by the cycle counter."""
     for algorithm, monoid, size in cases(options):
-        xs = items_for(algorithm, monoid, size, min(options.items, 4_000_000))
-        spent = steps(algorithm, monoid, size, xs)
+        xs = items_for(algorithm, monoid, size, options.items)
+        n = rows(xs)
+        window = ALGORITHMS[algorithm](MONOIDS[monoid]().of(kind(xs)), compiled=True)
+        spent = loops.latencies(window, xs, loops.last(size, n), skip=min(size, n // 2))
         row: dict[str, Any] = {"algorithm": algorithm, "monoid": monoid, "size": size}
         for p in (50, 99, 99.9, 99.999):
             row[f"p{p}"] = float(np.percentile(spent, p))
         yield {**row, "max": float(spent.max())}
-
-
-def steps(algorithm: str, monoid: str, size: int, xs: Any) -> np.ndarray:
-    """What each step of a slide took, in nanoseconds, once the window is full."""
-    columns = xs if isinstance(xs, tuple) else (xs,)
-    n = len(columns[0])
-    window: Any = ALGORITHMS[algorithm](MONOIDS[monoid]().of(kind_of(xs)), compiled=True)
-    window._make_room_to_slide(n, min(size, n))
-    kernel = window._kernel(latency.timed_slide, columns)
-    answers, spent = Answers(kernel.answer, n), np.zeros(n, np.int64)
-    addresses = tuple(c.ctypes.data for c in columns)
-    window._run(kernel, addresses, n, size, answers.address, spent.ctypes.data)
-    return spent[min(size, n // 2) :] / cycles_a_nanosecond()
-
-
-def cycles_a_nanosecond() -> float:
-    """The rate of the cycle counter, measured once."""
-    if not GIGAHERTZ:
-        from numba import njit
-
-        from sash.kernel.machine import cycles
-
-        read = njit(lambda: cycles())
-        read()
-        start, before = time.perf_counter_ns(), read()
-        while time.perf_counter_ns() - start < 50_000_000:
-            pass
-        GIGAHERTZ.append((read() - before) / (time.perf_counter_ns() - start))
-    return GIGAHERTZ[0]
 
 
 def compile_times(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
@@ -205,8 +132,7 @@ def compile_times(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 
 EXPERIMENTS = {
-    "static": static, "dynamic": dynamic, "coarse": coarse, "latency": latencies,
-    "compile": compile_times,
+    "static": static, "latency": latencies, "compile": compile_times,
 }  # fmt: skip
 
 
@@ -225,7 +151,7 @@ def main(arguments: list[str] | None = None) -> None:
     options.sizes = [1 << size for size in options.sizes]
     found = EXPERIMENTS[options.experiment](options)
     rows, path = report(f"swag_{options.experiment}", found, options.out)
-    if options.experiment in ("static", "dynamic"):
+    if options.experiment == "static":
         drawn = plot(
             [r for r in rows if r["monoid"] == rows[0]["monoid"]],
             "size",

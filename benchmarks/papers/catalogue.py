@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.papers import ra
+from benchmarks.papers import amta, daba, fiba, ra
 from benchmarks.papers.experiment import Paper
 
-PAPERS: dict[str, Paper] = {paper.name: paper for paper in (ra.PAPER,)}
+ALL = (ra.PAPER, daba.PAPER, amta.PAPER, fiba.PAPER)
+PAPERS: dict[str, Paper] = {paper.name: paper for paper in ALL}

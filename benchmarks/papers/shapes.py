@@ -41,7 +41,7 @@ def is_power(data: Data, series: str, power: float, within: float = 0.25) -> Che
     return Check(claim, f"best fit x^{found:.2f}", abs(found - power) <= within)
 
 
-def is_ahead(data: Data, winner: str, loser: str, at: float | None = None) -> Check:
+def is_ahead(data: Data, winner: str, loser: str, at: float | str | None = None) -> Check:
     """A series has larger values than another: at `at`, or at all x that both have."""
     mine, other = data[winner], data[loser]
     places = [x for x in mine if x in other and (at is None or x == at)]
@@ -49,7 +49,8 @@ def is_ahead(data: Data, winner: str, loser: str, at: float | None = None) -> Ch
     said = f"{winner} / {loser} = {short(min(ratios))}"
     if len(ratios) > 1:
         said += f" to {short(max(ratios))}"
-    where = "" if at is None else f" at {short(at)}"
+    place = at if isinstance(at, str) else short(at)
+    where = "" if at is None else f" at {place}"
     return Check(f"{winner} is above {loser}{where}", said, min(ratios) > 1)
 
 

@@ -24,11 +24,7 @@ SUITES: dict[str, tuple[str, str]] = {
         "--algorithms TwoStacksLite DABALite DABA FlatFIT Reactive",
         "swag --experiment latency --algorithms DABALite --monoids sum --sizes 4 --items 20000",
     ),
-    "fiba": (
-        "fiba",
-        "fiba --experiment throughput --size 4096 --bulks 0 4 --distances 4 --items 20000 "
-        "--rounds 20 --repeat 1",
-    ),
+    "fiba": ("fiba", "fiba --size 4096 --repeat 1"),
     "sharing": ("sharing", "sharing --rows 20000 --repeat 1 --cases together max"),
     "ranges": ("sharing --ranges 2 4 8 32", "sharing --ranges 2 --rows 20000 --repeat 1"),
     "tables": ("tables", "tables --rows 20000 --windows 100 --quick --repeat 1"),

@@ -12,7 +12,6 @@ Row = dict[str, Any]
 TITLES = {
     "swag_static": "Windows of constant size",
     "swag_latency": "The slowest steps",
-    "swag_dynamic": "Fill and drain",
     "fiba_targets": "FiBA: rows in order and late, in bulks",
     "sharing": "Many aggregations in one call",
     "ranges": "Several ranges: a window each, or FlatFIT",
