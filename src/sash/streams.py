@@ -102,7 +102,7 @@ class Live:
         self._description: str | None = None  # of values, made when the first come out
         self._has_history = history is not None
         if cut is not None and history is None:
-            raise TypeError("cut: the time up to which rows are the history's: give history= too")
+            raise TypeError("cut is the time up to which rows are the history's: give history= too")
         if self._space is not None and (schema := kept_schema(self._space)) is not None:
             self._start(schema)
         elif history is not None:

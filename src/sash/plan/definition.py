@@ -60,7 +60,7 @@ class Aggregation(Expression):
     `needs_duration`: its parameters are durations (True), or numbers in the unit of the
     time column (False). `condition`: a column that says which rows are aggregated.
     `least`: an answer is null where the window has fewer rows that are not null. `step`: an
-    answer for every so many rows of a key, null for others.
+    answer for every `step`-th row of a key, null for others.
     """
 
     name: str
@@ -102,9 +102,9 @@ class Aggregation(Expression):
 
         `exclude`: without the "current row", its "group" of peers, or its "ties". `delay`: the
         window ends so much before the row. `center`: the row is in its middle. `most`: of a
-        window's rows the youngest so many. `peers=False`: the window ends at the row itself,
+        window's rows at most this many, the youngest. `peers=False`: the window ends at the row,
         not at its peers. `min_periods`: null where fewer rows are not null. `step`: an answer
-        for every so many rows of a key, from its first on; null for the others.
+        for every `step`-th row of a key, from its first on; null for the others.
         """
         given = frame_of(frame, closed)
         if shape:

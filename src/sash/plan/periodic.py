@@ -62,7 +62,7 @@ class Every:
         if isinstance(kind, Sliding):
             return replace(kind, fill=self.fill)
         if self.fill:
-            raise ValueError(f"{name}: windows every so many rows have rows: fill has no meaning")
+            raise ValueError(f"{name}: windows by rows always have rows: fill has no meaning")
         return kind
 
     def _kind(self, name: str, frame: Frame | None) -> Kind:
@@ -107,7 +107,7 @@ class Every:
         )
         if slide is None or size is None:
             raise ValueError(
-                f"{name}: every so many rows, .over(…) takes rows too, as in .over(sash.rows(50)) "
+                f"{name}: a slide in rows: .over(…) takes rows too, as in .over(sash.rows(50)) "
                 f"and .every(sash.rows(10)), not {frame}"
             )
         if slide > size:

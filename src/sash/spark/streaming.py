@@ -124,7 +124,7 @@ class History(NamedTuple):
 def _history(job: batch.Job, history: Any, cut: Any) -> History | None:
     if history is None:
         if cut is not None:
-            raise TypeError("cut: the time up to which rows are the history's: give history= too")
+            raise TypeError("cut is the time up to which rows are the history's: give history= too")
         return None
     rows = histories.fitted(history, job.df)
     end = histories.cut_of(rows, job.query.time, cut)

@@ -1,4 +1,4 @@
-"""The parser: what it reads beyond sqlglot's: tables as arguments, CQL's windows, window joins.
+"""The parser, which extends sqlglot's: tables as arguments, CQL's windows, window joins.
 
 TABLE(HOP(TABLE bids, DESCRIPTOR(ts), INTERVAL '5' MINUTES, INTERVAL '10' MINUTES))
 FROM calls [Range 24 Hours Slide 1 Minute]

@@ -1,4 +1,4 @@
-"""How a window is kept: one file an algorithm, one contract, a registry."""
+"""How a window is kept: one file per algorithm, one contract, a registry."""
 
 from sash.swag.amta import AMTA
 from sash.swag.b_int import BInt

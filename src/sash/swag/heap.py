@@ -1,4 +1,4 @@
-"""Heap: the memory of a flat tree, of FlatFAT's kind: node v's children are 2v and 2v + 1."""
+"""Heap: the memory of a flat tree as FlatFAT's, in which node v has children 2v and 2v + 1."""
 
 from __future__ import annotations
 

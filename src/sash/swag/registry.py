@@ -1,4 +1,4 @@
-"""The registry: every algorithm, a line each; the conformance suite runs over it."""
+"""The registry: one line per algorithm; the conformance suite runs over it."""
 
 from __future__ import annotations
 

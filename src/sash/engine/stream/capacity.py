@@ -1,4 +1,4 @@
-"""Capacity: how large a stream's state gets and what a batch writes, told the rates.
+"""Capacity: how large a stream's state gets and what a batch writes, from the rates.
 
 An estimate from the definition and from constants that were measured: the widths of columns, the
 partials per key of the nodes above the bulks, and the rows that one core answers in a second.

@@ -1,4 +1,4 @@
-"""`every` on a stream: complete slices in the place of rows, and windows as suffix, middle, prefix.
+"""`every` on a stream: complete slices instead of rows, and windows as suffix, middle, prefix.
 
 No window begins or ends within a slice as long as the greatest common divisor of size and
 slide. Once the watermark has passed a slice, its rows are combined to one partial per key. A
