@@ -13,6 +13,7 @@ from sash.kernel.words import (
     Memory,
     Outputs,
     Partials,
+    Windows,
     attach,
     combine,
     get,
@@ -43,22 +44,20 @@ def answer_items(
     memory: Memory,
     at: At,
     xs: InputColumns,
-    n: int,
-    lo: Address,
-    hi: Address,
+    windows: Windows,
     known: Address,
     out: Outputs,
 ) -> At:
-    """For windows of items lo[i] to hi[i] - 1, both growing: how many rows are in, and the answer.
+    """For windows of items how many rows are in, and the answer.
 
     Items from `lo` up to the anchor are kept as suffixes, combined up to it; those after it
     are combined as they come. A window that begins at the anchor or later makes a new one.
     """
     q = attach(memory)
-    begins, ends, rows = numbers(lo), numbers(hi), numbers(known)
+    begins, ends, rows = numbers(windows.lo), numbers(windows.hi), numbers(known)
     anchor = end = 0
     back = one(q)
-    for i in range(n):
+    for i in range(windows.n):
         rows[i] = 0
         if begins[i] < ends[i]:
             if begins[i] >= anchor:

@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sash.engine.columns import answers_as, filled, numbers, objects, one_array
+from sash.engine.columns import answers_as, numbers, objects, one_array
+from sash.engine.combiners import as_arrow, results_of
 from sash.engine.expressions import with_derived
 from sash.engine.fold import At as FoldAt
 from sash.engine.fold import Columns as FoldColumns
@@ -27,6 +28,7 @@ from sash.kernel.answers import Answers
 from sash.kernel.bind import bind_plain
 from sash.kernel.compiled import Target, compiled
 from sash.kernel.layout import Layout
+from sash.kernel.words import Windows
 from sash.monoids.monoid import Monoid, same
 from sash.plan.plan import Plan, State
 from sash.stores.encoding import decode, encode
@@ -193,10 +195,9 @@ class PartialState:
         kernel = self._kernel(answer_items, columns, of_items=True)
         suffix = np.empty(len(items) + 1, self._layout.array_dtype)
         rows, out = np.empty(n, np.int64), Answers(kernel.answer, n)
-        kernel.run(
-            (suffix.ctypes.data, -1, 0), At(0), tuple(c.ctypes.data for c in columns), n,
-            lo.ctypes.data, hi.ctypes.data, rows.ctypes.data, out.address,
-        )  # fmt: skip
+        memory, windows = (suffix.ctypes.data, -1, 0), Windows(0, n, lo.ctypes.data, hi.ctypes.data)
+        places = tuple(c.ctypes.data for c in columns)
+        kernel.run(memory, At(0), places, windows, rows.ctypes.data, out.address)
         return self._as_arrow(items, out, rows == 0)
 
     def _as_arrow(self, items: Items, out: Answers, empty: np.ndarray) -> list[pa.Array]:
@@ -205,22 +206,8 @@ class PartialState:
             assert items.values is not None
             place = pa.array(np.where(empty, 0, values), mask=empty)
             return [items.values.take(place)]
-        asked, nothing = self.state.asked, self.state.nothing
-        if len(asked) == 1:
-            parts = [(values, nulls)]
-        else:
-            names = values.dtype.names or ()
-            parts = [
-                (values[name], None if nulls is None else nulls[:, i : i + 1])
-                for i, name in enumerate(names)
-            ]
-        found = []
-        for a, (value, null), none in zip(asked, parts, nothing, strict=True):
-            if empty.any():
-                value[empty] = np.zeros(1, value.dtype)[0]
-            kind = a.result([self.plan.schema.field(c).type for c in a.columns])
-            found.append(filled(answers_as(value, null, kind), empty, none))
-        return found
+        kinds, some = results_of(self.plan, self.state), empty if empty.any() else None
+        return as_arrow(self.state, kinds, values, nulls, some)
 
     def _answer_objects(self, items: Items, lo: np.ndarray, hi: np.ndarray) -> list[pa.Array]:
         monoid, n = self._monoid, len(lo)
@@ -230,7 +217,7 @@ class PartialState:
         rows, out = [0] * n, [monoid.nothing] * n
         run = bind_plain(plain, {})(answer_items)
         memory = Columns(suffix, 0)
-        run(memory, At(0), items.objects, n, lo.tolist(), hi.tolist(), rows, out)
+        run(memory, At(0), items.objects, Windows(0, n, lo.tolist(), hi.tolist()), rows, out)
         kind = self.state.asked[0].result(self._kinds)
         return [answers_as(out, None, kind)]
 
