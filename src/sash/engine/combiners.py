@@ -20,8 +20,7 @@ from sash.engine.columns import EXACT, leaves, with_empty
 from sash.engine.fixed import Room, room
 from sash.engine.inputs import Inputs, ObjectInputs, SharedInputs
 from sash.engine.pieces import Pieces
-from sash.kernel.answers import Answers, new_array
-from sash.kernel.answers import Room as Memories
+from sash.kernel.answers import Allocate, Answers, new_array
 from sash.kernel.compiled import Target, compiled
 from sash.kernel.layout import Layout
 from sash.kernel.words import (
@@ -86,11 +85,11 @@ class Combiner:
         known = self.known(bounds)
         return as_arrow(self._state, self._results, *self.follow(known, self._memory), known.empty)
 
-    def follow(self, known: Bounds, room: Memories = new_array) -> tuple[Any, Any]:
+    def follow(self, known: Bounds, allocate: Allocate = new_array) -> tuple[Any, Any]:
         """The answers over windows of known rows, and which are null."""
         inputs, window = self._inputs, self._window
         if self._typed:
-            return window.follow(inputs.values, inputs.base, *known[:3], room)
+            return window.follow(inputs.values, inputs.base, *known[:3], allocate)
         with localcontext(EXACT):  # Python's own rounds decimals to 28 digits
             return window.follow(inputs.values, inputs.base, *known[:3])
 
@@ -118,10 +117,10 @@ class SearchingCombiner(Combiner):
     def reached(self) -> int:
         return self._tree.reached
 
-    def follow(self, known: Bounds, room: Memories = new_array) -> tuple[Any, Any]:
+    def follow(self, known: Bounds, allocate: Allocate = new_array) -> tuple[Any, Any]:
         inputs = self._inputs
         with localcontext(EXACT):
-            return self._tree.search(inputs.values, inputs.base, known.lo, known.hi, room)
+            return self._tree.search(inputs.values, inputs.base, known.lo, known.hi, allocate)
 
     def forget(self, row: int) -> None:
         at = np.array([row])

@@ -10,7 +10,7 @@ import numpy as np
 from sash.kernel.compiled import Answer
 from sash.kernel.layout import Layout
 
-Room = Callable[[np.dtype, int], "np.ndarray | Sequence[np.ndarray]"]
+Allocate = Callable[[np.dtype, int], "np.ndarray | Sequence[np.ndarray]"]
 """Gives memory for n answers of a dtype: an array, or one for each part of a tuple."""
 
 
@@ -20,7 +20,7 @@ def new_array(dtype: np.dtype, n: int) -> np.ndarray:
 
 
 class Answers:
-    """Room for `n` answers, and which of their numbers are null.
+    """Memory for `n` answers, and which of their numbers are null.
 
     `out`: an array for them; or, for tuples, an array for each part.
     """

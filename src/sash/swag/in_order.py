@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sash.kernel import drivers
-from sash.kernel.answers import Answers, Room, new_array
+from sash.kernel.answers import Allocate, Answers, new_array
 from sash.kernel.compiled import Kernel
 from sash.kernel.cursors import entered, left
 from sash.kernel.words import Windows
@@ -126,10 +126,10 @@ class InOrder(InOrderState):
         lo: np.ndarray,
         hi: np.ndarray,
         longest: int,
-        room: Room = new_array,
+        allocate: Allocate = new_array,
     ) -> tuple[Any, Any]:
         with Use(self):
-            return self._follow(xs, base, lo, hi, longest, room)
+            return self._follow(xs, base, lo, hi, longest, allocate)
 
     def _insert_all(self, xs: Any) -> None:
         columns = self._columns(xs)
@@ -205,7 +205,7 @@ class InOrder(InOrderState):
             self._memory.reserve_ring(self._at, max(most, len(self)) + 1)
 
     def _follow(
-        self, xs: Any, base: int, lo: np.ndarray, hi: np.ndarray, longest: int, room: Room
+        self, xs: Any, base: int, lo: np.ndarray, hi: np.ndarray, longest: int, allocate: Allocate
     ) -> tuple[Any, Any]:
         columns = None if isinstance(xs, list) else self._columns(xs)
         self._memory.reserve_ring(self._at, max(longest, len(self)) + 1)
@@ -214,14 +214,14 @@ class InOrder(InOrderState):
             driver = drivers.follow  # objects such as lists grow with them
         with self._whole():
             try:
-                return self._follow_by(driver, columns, xs, base, lo, hi, room)
+                return self._follow_by(driver, columns, xs, base, lo, hi, allocate)
             except OverflowError:  # possibly of partials that are in no window: one at a time
                 if self.rewrites:
                     raise
-                return self._follow_by(drivers.follow, columns, xs, base, lo, hi, room)
+                return self._follow_by(drivers.follow, columns, xs, base, lo, hi, allocate)
 
     def _follow_by(
-        self, driver: Any, columns: Any, xs: Any, base: int, lo: Any, hi: Any, room: Room
+        self, driver: Any, columns: Any, xs: Any, base: int, lo: Any, hi: Any, allocate: Allocate
     ) -> tuple[Any, Any]:
         n = len(lo)
         last = (int(lo[-1]) - self._shift, int(hi[-1]) - self._shift) if n else (0, 0)
@@ -234,7 +234,7 @@ class InOrder(InOrderState):
             )
             return answers, None
         assert kernel.answer is not None
-        out = Answers(kernel.answer, n, room(kernel.answer.layout.array_dtype, n))
+        out = Answers(kernel.answer, n, allocate(kernel.answer.layout.array_dtype, n))
         if len(self._coming) < cells:
             self._coming = Table(self._layout, cells)
         at, self._shift = kernel.run(

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sash.kernel.answers import Room, new_array
+from sash.kernel.answers import Allocate, new_array
 from sash.monoids.monoid import Monoid, as_monoid
 from sash.swag import snapshot
 from sash.swag.parts import Part
@@ -50,14 +50,14 @@ class Window(ABC):
         lo: np.ndarray,
         hi: np.ndarray,
         longest: int,
-        room: Room = new_array,
+        allocate: Allocate = new_array,
     ) -> tuple[Any, Any]:
         """The answers over windows of rows lo[i] to hi[i] - 1, both growing, and which numbers
         of them are null: a column for each number of an answer, or None.
 
         Rows are numbered through all calls; xs[0] is the item of row `base`, and xs has
         every row that no call has reached yet. A window has at most `longest` rows; one
-        without rows is left without an answer, and not counted as null. `room` gives an
+        without rows is left without an answer, and not counted as null. `allocate` gives an
         array for answers.
         """
 

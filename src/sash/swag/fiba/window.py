@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sash.kernel.answers import Answers, Room, new_array
+from sash.kernel.answers import Allocate, Answers, new_array
 from sash.kernel.words import Windows
 from sash.monoids.recipe import whole
 from sash.swag.fiba import drivers, times
@@ -230,13 +230,13 @@ class FiBA(Bulks):
         lo: np.ndarray,
         hi: np.ndarray,
         longest: int,
-        room: Room = new_array,
+        allocate: Allocate = new_array,
     ) -> tuple[Any, Any]:
         with Use(self):
-            return self._follow(xs, base, lo, hi, longest, room)
+            return self._follow(xs, base, lo, hi, longest, allocate)
 
     def _follow(
-        self, xs: Any, base: int, lo: np.ndarray, hi: np.ndarray, longest: int, room: Room
+        self, xs: Any, base: int, lo: np.ndarray, hi: np.ndarray, longest: int, allocate: Allocate
     ) -> tuple[Any, Any]:
         columns = None if isinstance(xs, list) else self._columns(xs)
         n, inserted = len(lo), max(0, int(hi.max(initial=0)) - self._reached)
@@ -252,7 +252,7 @@ class FiBA(Bulks):
             self._reached = self._atomically(step, items(xs), self._reached, windows, answers)
             return answers, None
         assert kernel.answer is not None
-        out = Answers(kernel.answer, n, room(kernel.answer.layout.array_dtype, n))
+        out = Answers(kernel.answer, n, allocate(kernel.answer.layout.array_dtype, n))
         addresses = tuple(map(address, columns))
         windows = Windows(base, n, lo.ctypes.data, hi.ctypes.data)
         self._reached = self._run(kernel, addresses, self._reached, windows, out.address)
@@ -264,7 +264,7 @@ class FiBA(Bulks):
         base: int,
         lo: np.ndarray,
         hi: np.ndarray,
-        room: Room = new_array,
+        allocate: Allocate = new_array,
     ) -> tuple[Any, Any]:
         """As `follow`, for windows in any order, at O(log n) combines each; evicts nothing."""
         end = int(hi.max(initial=0))
@@ -280,7 +280,7 @@ class FiBA(Bulks):
                 return [self._query_range(a, b - 1) for a, b in zip(lo.tolist(), hi.tolist())], None
             assert kernel.answer is not None
             first, last = np.ascontiguousarray(lo), np.ascontiguousarray(hi - 1)
-            out = Answers(kernel.answer, n, room(kernel.answer.layout.array_dtype, n))
+            out = Answers(kernel.answer, n, allocate(kernel.answer.layout.array_dtype, n))
             kernel.run(self._memory.address, address(first), address(last), n, out.address)
             return out.arrays()
 
