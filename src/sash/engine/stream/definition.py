@@ -26,6 +26,7 @@ from sash.plan.choose import Choice, Cost
 from sash.plan.definition import output_schema
 from sash.plan.plan import FramePlan, Plan, State
 from sash.plan.reach import Reach, reach_of, steps_of
+from sash.plan.types import tick_kind
 from sash.windows.frames import (
     Lifetime,
     Range,
@@ -195,6 +196,22 @@ class StreamDefinition:
         frames = [each.frame for each in self.plan.frames]
         gaps = [steps_of(f.gap, self.plan.unit) for f in frames if isinstance(f, Session)]
         return max((*gaps, self.idle or 0), default=0) + 1
+
+    @cached_property
+    def slice_length(self) -> float:
+        """With `every`, the length of a slice, in which no window begins or ends; 0 without."""
+        if self.plan.query.every is None:
+            return 0
+        kinds = [each.frame for each in self.plan.frames if isinstance(each.frame, Sliding)]
+        bounds = [
+            [steps_of(bound, self.plan.unit) for bound in (kind.size, kind.slide, kind.offset)]
+            for kind in kinds
+        ]
+        if tick_kind(self.schema.field(self.time).type) != "i":
+            return bounds[0][1]
+        first = bounds[0][2]
+        lengths = [x for size, slide, offset in bounds for x in (size, slide, offset - first)]
+        return math.gcd(*(int(x) for x in lengths))
 
     @cached_property
     def steps_back(self) -> float:

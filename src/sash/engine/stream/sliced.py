@@ -16,18 +16,16 @@ import numpy as np
 import pyarrow as pa
 
 from sash.engine.columns import answers_as, numbers, one_array
-from sash.engine.frames import time_target
 from sash.engine.order import tick_type
-from sash.engine.periodic_bounds import FIRST, ROOM, At, Columns, windows
 from sash.engine.periodic_windows import PeriodicWindows
 from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.forest import Forest
 from sash.engine.stream.items import Items
-from sash.engine.stream.maps import KeyMap, prefix, prove_equal, starts, whole_of
+from sash.engine.stream.maps import KeyMap, prefix, whole_of
 from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.partials import PartialState
-from sash.engine.tape import Tape
-from sash.kernel.compiled import compiled
+from sash.engine.stream.sorted_keys import prove_equal, starts
+from sash.engine.stream.window_runs import RunFinder
 from sash.plan.periodic import KIND
 from sash.plan.plan import FramePlan, Plan, plan_of
 from sash.plan.reach import steps_of
@@ -44,9 +42,7 @@ class SlicedWindows:
         self._dtype = tick_type(self._kind)
         self.kinds = [KindOfWindows(definition, frame) for frame in plan.frames]
         self.offset = self.kinds[0].offset
-        lengths = [x for k in self.kinds for x in (k.size, k.slide, k.offset - self.offset)]
-        whole = self._dtype.kind == "i"
-        self.step: Any = math.gcd(*(int(x) for x in lengths)) if whole else self.kinds[0].slide
+        self.step: Any = definition.slice_length
         self.states = [state for kind in self.kinds for state in kind.states]
 
     def edge(self, now: float | None) -> float | None:
@@ -104,7 +100,7 @@ class KindOfWindows:
             for state in kept
             if state.frame == frame.number
         ]
-        self._run = compiled(windows, time_target(self._dtype, At, Columns)).run
+        self._finder = RunFinder(self._dtype, self.size, self.slide, self.offset)
 
     def answer(
         self, forest: Forest, step: Any, before: float | None, now: float
@@ -118,28 +114,29 @@ class KindOfWindows:
         ids, times, keys, items = self._items(forest, step, first, last)
         if not len(ids):
             return None
-        lo, hi, number = self._bounds(ids, times, least, now)
-        if not len(lo):
+        runs = self._finder.find(times, starts(ids), least, now)
+        if not len(runs.lo):
             return None
-        begins = self.offset + number * self.slide
-        at_first = pa.array(lo)
-        columns = {name: keys.column(name).take(at_first) for name in self.plan.query.by}
+        begins, ends = self._finder.spans(runs)
+        places = pa.array(runs.lo)
+        columns = {
+            name: runs.repeated(one_array(keys.column(name)).take(places))
+            for name in self.plan.query.by
+        }
         if self._name is not None:
-            columns[KIND] = pa.array([self._name] * len(lo), pa.string())
-        columns["window_start"] = answers_as(begins.astype(self._dtype), None, self._kind)
-        columns["window_end"] = answers_as(
-            (begins + self.size).astype(self._dtype), None, self._kind
-        )
-        columns[KEY] = pa.array(ids[lo])
+            columns[KIND] = pa.repeat(pa.scalar(self._name, pa.string()), len(begins))
+        columns["window_start"] = answers_as(begins, None, self._kind)
+        columns["window_end"] = answers_as(ends, None, self._kind)
         answers = {}
         for state, each in zip(self.states, items, strict=True):
             forest.pages.cost.combined += len(each)
-            answers[state.state.number] = state.answer(each, lo, hi)
+            found = state.answer(each, runs.lo, runs.hi)
+            answers[state.state.number] = [runs.repeated(array) for array in found]
         for output in self.plan.outputs:
             if output.state in answers:
                 columns[output.name] = answers[output.state][output.member]
             elif self._name is not None:
-                columns[output.name] = pa.nulls(len(lo), output.type or pa.null())
+                columns[output.name] = pa.nulls(len(begins), output.type or pa.null())
         return pa.table(columns)
 
     def _due(self, forest: Forest, before: float | None, now: float) -> tuple[int, float, float]:
@@ -186,27 +183,6 @@ class KindOfWindows:
         times = np.concatenate([times for _, times in parts])[order]
         keys = both.keys if both.keys is not None else pa.table({})
         return both.ids, times, keys, [both.items[i] for i in places]
-
-    def _bounds(
-        self, ids: np.ndarray, times: np.ndarray, least: int, now: float
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        given = (self._dtype.type(x) for x in (self.size, self.slide, self.offset, now))
-        size, slide, offset, upto = given
-        at = At(0, FIRST, 0, 0, least, size, slide, offset, upto, fill=0)
-        tape = Tape(self._dtype, np.ascontiguousarray(times, self._dtype))
-        keys, found = np.ascontiguousarray(starts(ids)), []
-        while True:
-            lo, hi, number = (np.empty(ROOM, np.int64) for _ in range(3))
-            memory = (
-                tape.address, -1, keys.ctypes.data, 0, lo.ctypes.data, 0, hi.ctypes.data, 0,
-                number.ctypes.data, 0, 0,
-            )  # fmt: skip
-            at, n = self._run(memory, at, len(ids), len(keys), 1, ROOM)
-            found.append((lo[:n], hi[:n], number[:n]))
-            if n < ROOM:
-                break
-        lo, hi, number = (np.concatenate(each) for each in zip(*found, strict=True))
-        return lo, hi, number
 
 
 class RereadWindows:
