@@ -14,8 +14,10 @@ import numpy as np
 import pyarrow as pa
 
 from sash.engine.columns import numbers, one_array
+from sash.engine.stream.bulk_rows import Rows
 from sash.engine.stream.manifest import Node
-from sash.engine.stream.maps import KeyMap, Rows, starts
+from sash.engine.stream.maps import KeyMap
+from sash.engine.stream.sorted_keys import starts
 
 NODE = "_node"
 """The column with the number of a node."""

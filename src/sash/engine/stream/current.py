@@ -20,8 +20,9 @@ from sash.engine.columns import answers_as, numbers, one_array
 from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.forest import Forest
 from sash.engine.stream.key_windows import SoFarWindows, TailWindows
-from sash.engine.stream.maps import KeyMap, prove_equal, starts
+from sash.engine.stream.maps import KeyMap
 from sash.engine.stream.pages import CHECK, KEY
+from sash.engine.stream.sorted_keys import prove_equal, starts
 from sash.engine.stream.tails import Tails
 from sash.engine.stream.time_windows import TimeWindows
 from sash.plan.plan import Plan

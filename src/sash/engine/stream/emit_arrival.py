@@ -13,12 +13,13 @@ import numpy as np
 import pyarrow as pa
 
 from sash.engine.columns import numbers, one_array
+from sash.engine.stream.bulk_rows import joined, taken
 from sash.engine.stream.late import insert
-from sash.engine.stream.maps import joined, starts, taken
 from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.row_answers import advance, by_time, in_order_of_key, per_key
 from sash.engine.stream.sealing import by_key, cut
 from sash.engine.stream.shard_state import ShardState
+from sash.engine.stream.sorted_keys import starts
 from sash.engine.stream.time_windows import NUMBER, Due
 
 

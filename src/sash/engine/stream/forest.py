@@ -25,28 +25,14 @@ import pyarrow as pa
 
 from sash.engine.columns import numbers, one_array
 from sash.engine.stream.buffer import Buffer
+from sash.engine.stream.bulk_rows import Rows, Selected, Wanted, selected, taken
 from sash.engine.stream.carried import Carried
 from sash.engine.stream.items import Items
 from sash.engine.stream.manifest import Node, Trunk
-from sash.engine.stream.maps import (
-    KeyMap,
-    Located,
-    Part,
-    Rows,
-    Selected,
-    Wanted,
-    located,
-    part_of,
-    prefix,
-    prove_equal,
-    selected,
-    starts,
-    taken,
-    unique,
-    whole_of,
-)
+from sash.engine.stream.maps import KeyMap, Located, Part, located, part_of, prefix, whole_of
 from sash.engine.stream.pages import CHECK, KEY, Page, Pages
 from sash.engine.stream.partials import PartialState
+from sash.engine.stream.sorted_keys import prove_equal, starts, unique
 
 SMALL = 8192
 """Two leaves that have no more rows than this together become one."""
@@ -76,6 +62,7 @@ class Forest:
         read = {name for state in states for name in state.reads}
         self._read = [time, *sorted(read - {time})]
         self._carried: dict[Hashable, Carried] = {}
+        self._layers: dict[tuple[int, int], tuple[Node, Page | None, list[Part]]] = {}
 
     def place(self, state: PartialState) -> int:
         """Which of the forest's states has the partials of this one."""
@@ -316,12 +303,20 @@ class Forest:
     # Maps as pages.
 
     def layers(self, node: Node) -> list[Part]:
-        """A node's map, and some keys that override it."""
+        """A node's map, and some keys that override it. Groups of late rows ask for the same nodes,
+        so what was asked for is kept while neither changes."""
+        place = node.level, node.index
+        known = self._layers.get(place)
+        if known is not None and known[0] is node and known[1] is self.trunk.changed:
+            return known[2]
         found = [part_of(self.map_at(page)) for page in (node.map, node.patch) if page is not None]
         changed = self.changed
-        place = None if changed is None else changed.place(node)
-        if changed is not None and place is not None:
-            found.append(Part(changed.all, *place))
+        span = None if changed is None else changed.place(node)
+        if changed is not None and span is not None:
+            found.append(Part(changed.all, *span))
+        if len(self._layers) >= self.pages.keep:
+            self._layers = {}
+        self._layers[place] = node, self.trunk.changed, found
         return found
 
     def waits(self, node: Node) -> bool:
@@ -377,6 +372,7 @@ class Forest:
 
     def _unset(self, node: Node) -> None:
         del self.trunk.nodes[node.level, node.index]
+        self._layers.pop((node.level, node.index), None)
         self.pages.drop(*node.pages)
         if node.rows is not None:
             del self.leaves[bisect_left(self.leaves, node.first, key=_first)]

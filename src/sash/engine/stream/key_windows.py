@@ -22,9 +22,10 @@ from sash.engine.frames import Finder
 from sash.engine.row_windows import ends_of
 from sash.engine.rows import HELD
 from sash.engine.stream.items import Items
-from sash.engine.stream.maps import KeyMap, prefix, prove_equal, starts
+from sash.engine.stream.maps import KeyMap, prefix
 from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.partials import PartialState
+from sash.engine.stream.sorted_keys import prove_equal, starts
 from sash.engine.stream.tails import Tails
 from sash.engine.tape import Tape
 from sash.plan.plan import FramePlan, Plan, plan_of

@@ -1,7 +1,8 @@
 """Late rows into the tree: those of all bulks in one pass, and of the nodes above what changes.
 
-Cost    per late row its key's rows in its bulk, and a partial of each node above: as in FiBA, nodes
-        between the row and the end of the tree, O(log d) for a distance of d bulks.
+Cost    per late row its key's partial in its bulk, or its key's rows there where the order of rows
+        matters, and a partial of each node above: as in FiBA, nodes between the row and the end of
+        the tree, O(log d) for a distance of d bulks.
 How     a changed node's partial of a key is combined from the bulks that have changed and from the
         nodes beside the paths above them, which have not. These are looked up once, and all
         levels are folded in one pass.
@@ -17,21 +18,13 @@ import numpy as np
 import pyarrow as pa
 
 from sash.engine.stream.buffer import NODE, Buffer, number_of, place_of
+from sash.engine.stream.bulk_rows import Rows, in_order, joined, taken
 from sash.engine.stream.forest import Forest
 from sash.engine.stream.items import Items
 from sash.engine.stream.lookups import merged_order
 from sash.engine.stream.manifest import Node
-from sash.engine.stream.maps import (
-    KeyMap,
-    Rows,
-    in_order,
-    joined,
-    overlaid,
-    ranges,
-    starts,
-    taken,
-    unique,
-)
+from sash.engine.stream.maps import KeyMap, overlaid
+from sash.engine.stream.sorted_keys import ranges, starts, unique
 
 LATE_PAGES = 8
 """So many pages of late rows, and a leaf is written again as one."""
@@ -59,7 +52,7 @@ def insert(forest: Forest, leaves: Sequence[Node], keys: Sequence[KeyMap], rows:
     _buffer_rows(forest, leaves, rows)
     leaves = [forest.trunk.nodes[leaf.level, leaf.index] for leaf in leaves]
     numbers = np.repeat([number_of(leaf) for leaf in leaves], counts)
-    bulks = Changed(numbers, places, _bulk_partials(forest, leaves, keys))
+    bulks = Changed(numbers, places, _bulk_partials(forest, leaves, keys, rows))
     above = _above(forest, leaves, np.repeat([leaf.first for leaf in leaves], counts), bulks, every)
     parts = [bulks] if above is None else [bulks, above]
     changed = np.concatenate([part.keys for part in parts])
@@ -76,13 +69,39 @@ def _lower(forest: Forest, leaf: Node, oldest: float) -> None:
         above = forest.trunk.nodes.get((above.level + 1, above.index >> 1))
 
 
-def _bulk_partials(forest: Forest, leaves: Sequence[Node], keys: Sequence[KeyMap]) -> list[Items]:
-    """The partials of keys in bulks, bulk by bulk, from all rows that they have there."""
+def _bulk_partials(
+    forest: Forest, leaves: Sequence[Node], keys: Sequence[KeyMap], rows: Rows
+) -> list[Items]:
+    """The partials of keys in bulks, bulk by bulk, with late rows, sorted by bulk, key and time."""
+    if all(state.is_commutative for state in forest.states):
+        return _known_and_late(forest, leaves, keys, rows)
     asked = [forest.wanted(leaf, wanted) for leaf, wanted in zip(leaves, keys, strict=True)]
     found = forest.rows(asked, [])
     codes = (found.of << 40) + found.key
     order = in_order(codes, found.rows.times, found.late)
     return _folded(forest, order, np.append(starts(codes[order]), len(order)), found.rows)
+
+
+def _known_and_late(
+    forest: Forest, leaves: Sequence[Node], keys: Sequence[KeyMap], rows: Rows
+) -> list[Items]:
+    """As `_bulk_partials`, where the order of rows does not matter: from the partials so far."""
+    asked = [(forest.layers(leaf), wanted) for leaf, wanted in zip(leaves, keys, strict=True)]
+    found, known = forest.partials(asked)
+    shift = np.cumsum([0] + [len(each.ids) for each in keys])[:-1]
+    of, ids = _bulks_of(leaves, rows), rows.ids
+    changed = (ids[1:] != ids[:-1]) | (of[1:] != of[:-1])
+    codes = np.append(shift[found.of] + found.key, np.cumsum(np.append(False, changed)))
+    order = np.argsort(codes, kind="stable")
+    late = [forest.items(i, rows) for i in range(len(forest.states))]
+    items = [Items.concat(each) for each in zip(known.items, late, strict=True)]
+    return _folded(forest, order, np.append(starts(codes[order]), len(order)), items)
+
+
+def _bulks_of(leaves: Sequence[Node], rows: Rows) -> np.ndarray:
+    """Which of the bulks, in order of time, each row is of."""
+    ends = np.array([leaf.youngest for leaf in leaves], rows.times.dtype)
+    return np.searchsorted(ends, rows.times, "left")
 
 
 def _folded(
@@ -166,8 +185,7 @@ def _union(maps: Sequence[KeyMap]) -> KeyMap:
 
 def _buffer_rows(forest: Forest, leaves: Sequence[Node], rows: Rows) -> None:
     """Have late rows, in order of leaf, wait in the buffer."""
-    ends = [leaf.youngest for leaf in leaves]
-    of = np.searchsorted(np.array(ends, rows.times.dtype), rows.times, "left")
+    of = _bulks_of(leaves, rows)
     nodes = np.array([number_of(leaf) for leaf in leaves])[of]
     begins = starts(of)
     for leaf, oldest in zip(leaves, np.minimum.reduceat(rows.times, begins).tolist(), strict=True):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from sash.engine.frames import time_target
 from sash.kernel.compiled import compiled
@@ -268,6 +269,23 @@ def cells(columns: Sequence[Column], page: np.ndarray, place: np.ndarray) -> np.
         here = page == number
         out[here] = columns[number].array[place[here]]
     return out
+
+
+def values_at(arrays: Sequence[pa.Array], page: np.ndarray, place: np.ndarray) -> pa.Array:
+    """The values at places of pages: of page after page, then in their order."""
+    if not len(page):
+        return arrays[0].slice(0, 0)
+    order = np.argsort(page, kind="stable")
+    begins = np.flatnonzero(np.diff(page[order], prepend=-1))
+    parts = [
+        arrays[page[order[begin]]].take(pa.array(place[order[begin:stop]]))
+        for begin, stop in zip(begins, np.append(begins[1:], len(order)), strict=True)
+    ]
+    if len(parts) == 1:
+        return parts[0]
+    back = np.empty(len(order), np.int64)
+    back[order] = np.arange(len(order))
+    return pa.concat_arrays(parts).take(pa.array(back))
 
 
 def merged_order(codes: np.ndarray, ids: np.ndarray, times: np.ndarray, many: int) -> np.ndarray:

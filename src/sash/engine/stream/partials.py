@@ -80,6 +80,20 @@ class PartialState:
             return True
         return self._inner is not None
 
+    @cached_property
+    def is_commutative(self) -> bool:
+        """Whether the order of rows does not matter."""
+        if self.state.kind in ("count", "known"):
+            return True
+        return self.state.kind == "combine" and (self._inner or self._monoid).commutative
+
+    @cached_property
+    def width(self) -> int | None:
+        """Bytes of an item; None of one that is an object."""
+        if self.state.kind in ("count", "known"):
+            return 8
+        return sum(leaf.itemsize for leaf in self._layout.leaves) if self.is_numbers else None
+
     # From rows to items.
 
     def lifted(self, table: pa.Table) -> Items:
@@ -264,12 +278,13 @@ class PartialState:
     def items_of(self, table: pa.Table, prefix: str) -> Items:
         """The items that `columns_of` gave."""
         leaves: list[np.ndarray] = []
-        while f"{prefix}{len(leaves)}" in table.column_names:
+        names = set(table.column_names)
+        while f"{prefix}{len(leaves)}" in names:
             leaves.append(numbers(one_array(table.column(f"{prefix}{len(leaves)}"))))
         listed = values = None
-        if f"{prefix}v" in table.column_names:
+        if f"{prefix}v" in names:
             values = one_array(table.column(f"{prefix}v"))
-        if f"{prefix}o" in table.column_names:
+        if f"{prefix}o" in names:
             column = one_array(table.column(f"{prefix}o"))
             listed = [decode(x.as_buffer(), allow_pickle=self.allow_pickle) for x in column]
         return Items(numbers(one_array(table.column(f"{prefix}n"))), leaves, listed, values)

@@ -25,11 +25,11 @@ from sash.engine.stream.emit_final import FinalRows
 from sash.engine.stream.emit_update import ChangedValues
 from sash.engine.stream.keys import another_number, renumbered
 from sash.engine.stream.manifest import Manifest
-from sash.engine.stream.maps import Collision
 from sash.engine.stream.pages import Cost, PageStore, StateError
 from sash.engine.stream.refused import check_results
 from sash.engine.stream.sealing import BULK
 from sash.engine.stream.shard_state import ShardState
+from sash.engine.stream.sorted_keys import Collision
 from sash.engine.stream.stats import Stats
 from sash.engine.stream.work import Work
 

@@ -91,7 +91,8 @@ class ShardState:
             self.reread.evict(definition.horizon(now))
             return
         if definition.keeps_bulks:
-            self.forest.drop_rest(now - definition.ahead)
+            if definition.ahead:
+                self.forest.drop_rest(now - definition.ahead)
             horizon = definition.horizon(now)
             self.forest.evict(horizon)
         else:

@@ -16,8 +16,9 @@ import pyarrow as pa
 
 from sash.engine.columns import numbers, one_array
 from sash.engine.stream.manifest import Manifest
-from sash.engine.stream.maps import KeyMap, places_of, prove, prove_equal, starts
+from sash.engine.stream.maps import KeyMap
 from sash.engine.stream.pages import CHECK, KEY, Page, Pages
+from sash.engine.stream.sorted_keys import places_of, prove, prove_equal, starts
 
 LIVE = "_live"
 """The column that says how many items of a key count, from its youngest back."""

@@ -18,11 +18,13 @@ import pyarrow as pa
 
 from sash.engine.columns import numbers, one_array
 from sash.engine.frames import Finder
+from sash.engine.stream.bulk_rows import Rows, Wanted, in_order
 from sash.engine.stream.forest import Forest
 from sash.engine.stream.items import Items
 from sash.engine.stream.lookups import LEAST, MOST, sortable
-from sash.engine.stream.maps import KeyMap, Part, Rows, Wanted, in_order, part_of, starts
+from sash.engine.stream.maps import KeyMap, Part, part_of
 from sash.engine.stream.partials import PartialState
+from sash.engine.stream.sorted_keys import starts
 from sash.engine.tape import Tape
 from sash.plan.plan import FramePlan
 from sash.plan.reach import steps_of

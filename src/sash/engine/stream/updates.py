@@ -19,10 +19,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sash.engine.columns import one_array
+from sash.engine.stream.bulk_rows import Rows
 from sash.engine.stream.current import Asked, Values, distinct, key_map
 from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.forest import Forest
-from sash.engine.stream.maps import KeyMap, Rows
+from sash.engine.stream.maps import KeyMap
 from sash.engine.stream.pages import CHECK, KEY
 from sash.plan.reach import steps_of
 from sash.windows.frames import Frame, Range, Session, Sliding
