@@ -1,14 +1,20 @@
-"""Spark streams: Sash against Spark's own window(), a pass-through, and states of two sizes.
+"""Streams: batches in process, and Spark streams against Spark's own window() and a pass-through.
 
-    python -m benchmarks.streaming                      all of it, about ten minutes
-    python -m benchmarks.streaming --experiment every   an hour by 10 s, a day by a second
-    python -m benchmarks.streaming --experiment rows    one answer a row, 100,000 keys
-    python -m benchmarks.streaming --experiment state   10,000 rows with 5 MB and 500 MB of state
-    python -m benchmarks.streaming --experiment flat    in process: the time and bytes of a batch by
-                                                        the rows in the window, 10^5 to 10^7
+    python -m benchmarks.streaming --experiment flat     in process: the time and bytes of a batch
+                                                         by the rows in the window, 10^5 to 10^7
+    python -m benchmarks.streaming --experiment late     in process: 1 % of rows late, on arrival
+    python -m benchmarks.streaming --experiment every    an hour by 10 s, against Spark's window()
+    python -m benchmarks.streaming --experiment day      a day by a second, against an hour by 10 s
+    python -m benchmarks.streaming --experiment rows     an answer per row over 10^7 rows in the
+                                                         window, against a pass-through
+    python -m benchmarks.streaming --experiment state    10,000 rows with 5 MB and 500 MB of state
 
-Rates are thousand rows a second of the best micro-batch after the first ones, reading Parquet,
-to the noop sink. The pass-through has the same packing, shuffle, handler and unpacking, and
+`--keys` chooses one of the numbers of keys, and `--scale 0.1` a tenth of the rows.
+
+On Spark, windows are full before anything is measured: Sash begins with a history, Spark's window()
+with one large micro-batch of the same rows. After that both read the same files, one per
+micro-batch. Rates are thousand rows per second of the best micro-batch after the first two, from
+Parquet to the noop sink. The pass-through has the same packing, shuffle, handler and unpacking, and
 hands on what it gets.
 """
 
@@ -17,7 +23,6 @@ from __future__ import annotations
 import argparse
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,6 +37,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 import sash
 import sash.spark
+from benchmarks import stream_batches
 from benchmarks.measure import report
 from sash import functions as sf
 from sash.spark.shards import Packing, shard_ids
@@ -40,6 +46,7 @@ from sash.spark.streaming import SHARDS, unpack
 Row = dict[str, Any]
 START = np.datetime64("2024-01-01", "us")
 SCHEMA = "k long, ts timestamp, x double"
+HOUR, DAY = 3_600, 86_400
 
 
 class Batch(NamedTuple):
@@ -50,23 +57,45 @@ class Batch(NamedTuple):
     figures: dict[str, int]
 
 
-def files(folder: Path, batches: int, rows: int, keys: int, seconds: float, seed: int = 1) -> None:
-    """A file a micro-batch, each `seconds` of rows in order of time."""
-    rng = np.random.default_rng(seed)
-    folder.mkdir(parents=True)
-    for number in range(batches):
-        ticks = np.sort(rng.integers(0, int(seconds * 1e6), rows)) + int(number * seconds * 1e6)
-        columns = {
-            "k": rng.integers(0, keys, rows),
-            "ts": pa.array(START + ticks.astype("timedelta64[us]"), pa.timestamp("us", "UTC")),
-            "x": rng.random(rows),
-        }
-        pq.write_table(pa.table(columns), folder / f"{number:04}.parquet")
+class Input(NamedTuple):
+    """A folder of a stream: a file per micro-batch, and before them the rows of a history."""
+
+    history: Path
+    batches: Path
+
+    def stream(self, spark: SparkSession, with_history: bool = False) -> DataFrame:
+        """The micro-batches; `with_history`: the history is the first of them."""
+        source = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
+        folder = str(self.batches.parent if with_history else self.batches)
+        read = source.option("recursiveFileLookup", True).parquet(folder)
+        return read.withWatermark("ts", "10 seconds")
 
 
-def stream(spark: SparkSession, folder: Path, delay: str = "10 seconds") -> DataFrame:
-    source = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
-    return source.parquet(str(folder)).withWatermark("ts", delay)
+def table(rng: np.random.Generator, rows: int, keys: int, begin: float, seconds: float) -> pa.Table:
+    """Rows in order of time, from a second on."""
+    ticks = np.sort(rng.integers(0, int(seconds * 1e6), rows)) + int(begin * 1e6)
+    columns = {
+        "k": rng.integers(0, keys, rows),
+        "ts": pa.array(START + ticks.astype("timedelta64[us]"), pa.timestamp("us", "UTC")),
+        "x": rng.random(rows),
+    }
+    return pa.table(columns)
+
+
+def files(folder: Path, past: tuple[int, int], rows: int, keys: int, seconds: float) -> Input:
+    """A history of so many rows over so many seconds, then five micro-batches of `rows` rows over
+    `seconds` seconds each."""
+    rng, (count, length) = np.random.default_rng(1), past
+    made = Input(folder / "0", folder / "1")
+    shutil.rmtree(folder, ignore_errors=True)
+    for each in made:
+        each.mkdir(parents=True)
+    pq.write_table(table(rng, count, keys, 0, length), made.history / "0000.parquet")
+    for number in range(5):
+        begin = length + number * seconds
+        part = table(rng, rows, keys, begin, seconds)
+        pq.write_table(part, made.batches / f"{number + 1:04}.parquet")
+    return made
 
 
 def run(df: DataFrame, folder: Path) -> list[Batch]:
@@ -84,47 +113,59 @@ def run(df: DataFrame, folder: Path) -> list[Batch]:
     return found
 
 
-def rate(batches: list[Batch], skip: int) -> float:
-    """Thousand rows a second of the best batch after the first ones."""
-    return max(b.rows / b.seconds for b in batches[skip:] if b.rows) / 1000
+def rate(batches: list[Batch]) -> float:
+    """Thousand rows per second of the best batch after the first two."""
+    with_rows = [b for b in batches if b.rows][2:]
+    return max(b.rows / b.seconds for b in with_rows) / 1000
+
+
+def windows(spark: SparkSession, given: Input, size: str, slide: str) -> DataFrame:
+    """Windows of a size every slide, after the history."""
+    past = spark.read.schema(SCHEMA).parquet(str(given.history))
+    work = sash.windowed(given.stream(spark), "k", time="ts", history=past).every(slide)
+    asked = {"hi": sf.max("x"), "n": sf.count(), "mean": sf.mean("x")}
+    return work.agg(**{name: a.over(size) for name, a in asked.items()})
 
 
 def every(spark: SparkSession, options: argparse.Namespace, folder: Path) -> Iterator[Row]:
-    """Windows of an hour every 10 seconds, and of a day every second."""
-    for keys in (100, 10_000):
-        data = folder / f"every-{keys}"
-        files(data, 8, options.every_rows, keys, 60)
-        files(folder / f"native-{keys}", 3, options.native_rows, keys, 60)
-        sizes = {"1 hour by 10 s": ("1 hour", "10 seconds"), "1 day by 1 s": ("1 day", "1 second")}
-        row: Row = {"keys": keys}
-        for name, (size, slide) in sizes.items():
-            asked = {"hi": sf.max("x"), "n": sf.count(), "mean": sf.mean("x")}
-            work = sash.windowed(stream(spark, data), "k", time="ts").every(slide)
-            out = work.agg(**{each: a.over(size) for each, a in asked.items()})
-            row[name] = best(options, lambda d=out: rate(run(d, folder), 2))
-        native = stream(spark, folder / f"native-{keys}")
-        grouped = native.groupBy("k", F.window("ts", "1 hour", "10 seconds"))
-        theirs = grouped.agg(F.max("x"), F.count("*"), F.avg("x"))
-        row["native, 1 hour by 10 s"] = rate(run(theirs, folder), 1)
-        row["sash / native"] = row["1 hour by 10 s"] / row["native, 1 hour by 10 s"]
-        row["day / hour"] = row["1 day by 1 s"] / row["1 hour by 10 s"]
-        yield row
+    """Windows of an hour every 10 seconds, against Spark's own, in batches of equal size."""
+    for keys in options.keys or (100, 10_000):
+        count = int(options.every_rows * options.scale)
+        given = files(folder / "every", (count, HOUR), count, keys, 60)
+        sash_rate = rate(run(windows(spark, given, "1 hour", "10 seconds"), folder))
+        source = given.stream(spark, with_history=True)
+        grouped = source.groupBy("k", F.window("ts", "1 hour", "10 seconds"))
+        native = rate(run(grouped.agg(F.max("x"), F.count("*"), F.avg("x")), folder))
+        row = {"keys": keys, "rows per batch": count, "sash": sash_rate, "window()": native}
+        yield row | {"sash / window()": sash_rate / native}
+
+
+def day(spark: SparkSession, options: argparse.Namespace, folder: Path) -> Iterator[Row]:
+    """Windows of a day every second, against windows of an hour every 10 seconds."""
+    for keys in options.keys or (100, 10_000):
+        past, count = (int(n * options.scale) for n in (options.history_rows, options.every_rows))
+        found = {}
+        for name, length, each in (
+            ("1 hour by 10 s", HOUR, ("1 hour", "10 seconds")),
+            ("1 day by 1 s", DAY, ("1 day", "1 second")),
+        ):
+            given = files(folder / "day", (past, length), count, keys, 60)
+            found[name] = rate(run(windows(spark, given, *each), folder))
+        ratio = found["1 day by 1 s"] / found["1 hour by 10 s"]
+        yield {"keys": keys, "rows per batch": count} | found | {"day / hour": ratio}
 
 
 def rows(spark: SparkSession, options: argparse.Namespace, folder: Path) -> Iterator[Row]:
-    """One answer a row over the last hour, against a handler that passes rows on."""
-    data = folder / "rows"
-    files(data, 7, options.rows, 100_000, 600)
-    ours = sash.windowed(stream(spark, data), "k", time="ts").agg(hi=sf.max("x").over("1 hour"))
-    theirs = passed(stream(spark, data))
-    yours = {"sash": ours, "pass-through": theirs}
-    found: Row = dict.fromkeys(yours, 0.0)
-    for _ in range(options.repeat):
-        for name, df in yours.items():
-            found[name] = max(found[name], rate(run(df, folder), 3))
-    yield (
-        {"rows per batch": options.rows} | found | {"ratio": found["sash"] / found["pass-through"]}
-    )
+    """One answer per row over the last hour, against a handler that passes rows on."""
+    for keys in options.keys or (100, 100_000):
+        past, count = (int(n * options.scale) for n in (options.history_rows, options.rows))
+        given = files(folder / "rows", (past, HOUR), count, keys, HOUR * count / past)
+        history = spark.read.schema(SCHEMA).parquet(str(given.history))
+        work = sash.windowed(given.stream(spark), "k", time="ts", history=history)
+        ours = rate(run(work.agg(hi=sf.max("x").over("1 hour")), folder))
+        theirs = rate(run(passed(given.stream(spark)), folder))
+        sizes = {"keys": keys, "rows in the window": past, "rows per batch": count}
+        yield sizes | {"sash": ours, "pass-through": theirs, "ratio": ours / theirs}
 
 
 class Passing(StatefulProcessor):
@@ -152,23 +193,16 @@ def passed(df: DataFrame) -> DataFrame:
 
 
 def state(spark: SparkSession, options: argparse.Namespace, folder: Path) -> Iterator[Row]:
-    """Batches of 10,000 rows after a first one that fills the state."""
+    """Batches of 10,000 rows after a history that fills the state."""
     small, large = options.state_megabytes
     measured: dict[int, Row] = {}
     for megabytes in (small, large):
-        count = megabytes * 1_000_000 // 32
-        data = folder / f"state-{megabytes}"
-        files(data, 1, count, max(1, count // 20), 60)
-        files(folder / "few", 8, 10_000, max(1, count // 20), 60, seed=2)
-        for number, path in enumerate(sorted((folder / "few").iterdir())):
-            moved = pq.read_table(path)
-            later = moved.column("ts").cast(pa.int64()).to_numpy() + 60_000_000
-            times = pa.array(later).cast(pa.timestamp("us", "UTC"))
-            pq.write_table(moved.set_column(1, "ts", times), data / f"{number + 1:04}.parquet")
-        shutil.rmtree(folder / "few")
-        out = sash.windowed(stream(spark, data), "k", time="ts").agg(hi=sf.max("x").over("1 day"))
-        batches = run(out, folder)[3:-1]
-        quick = min((b for b in batches if b.rows), key=lambda b: b.seconds)
+        count = int(megabytes * 1_000_000 * options.scale) // 32
+        given = files(folder / "state", (count, 60), 10_000, max(1, count // 20), 60)
+        past = spark.read.schema(SCHEMA).parquet(str(given.history))
+        work = sash.windowed(given.stream(spark), "k", time="ts", history=past)
+        batches = [b for b in run(work.agg(hi=sf.max("x").over("1 day")), folder) if b.rows][2:]
+        quick = min(batches, key=lambda b: b.seconds)
         most = max(b.figures.get("written", 0) for b in batches)
         kept = quick.figures["state_bytes"] / 1e6
         measured[megabytes] = {"state, MB": kept, "written, MB": most / 1e6, "s": quick.seconds}
@@ -176,76 +210,35 @@ def state(spark: SparkSession, options: argparse.Namespace, folder: Path) -> Ite
     yield {"large / small": measured[large]["s"] / measured[small]["s"]}
 
 
-def best(options: argparse.Namespace, measured: Any) -> float:
-    return max(float(measured()) for _ in range(options.repeat))
-
-
-def flat(options: argparse.Namespace) -> Iterator[Row]:
-    """In process, windows full: batches of 10,000 rows, max and mean over one window."""
-    for keys in (1, 100, 5_000):
-        for emit, slide in (("final", None), ("arrival", None), ("final", 1)):
-            first: Row = {}
-            for number in (10, 100, 1_000):
-                found = fed(keys, number, emit, slide)
-                first = first or found
-                ratios = {
-                    "time to 10^5": found["ms a batch"] / first["ms a batch"],
-                    "bytes to 10^5": found["MB read"] / first["MB read"],
-                }
-                yield {"emit": emit if slide is None else f"every {slide}"} | found | ratios
-    for late in (0.0, 0.01):
-        yield {"emit": f"arrival, {late:.0%} late"} | fed(100, 100, "arrival", None, late)
-
-
-def fed(keys: int, window: int, emit: Any, slide: int | None, late: float = 0.0) -> Row:
-    """The best of eight batches after a window of so many is full; late by up to ten batches."""
-    rng, count, span = np.random.default_rng(1), 10_000, 1_000
-    frame = sash.range_between(-window * span, 0)
-    defined = sash.stream("k", time="t", emit=emit, delay=10 * span if late else 0)
-    defined = defined if slide is None else defined.every(slide)
-    live = defined.agg(hi=sf.max("x").over(frame), mean=sf.mean("x").over(frame))
-    seconds, read = [], []
-    for number in range(window + 20):
-        times = np.sort(rng.integers(number * span, (number + 1) * span, count))
-        if late:
-            back = np.where(rng.random(count) < late, rng.integers(0, 10 * span, count), 0)
-            times = np.maximum(0, times - back)
-        batch = pa.table({"k": rng.integers(0, keys, count), "t": times, "x": rng.random(count)})
-        start = time.perf_counter()
-        live.feed(batch)
-        if number >= window + 12:
-            seconds.append(time.perf_counter() - start)
-            read.append(live.stats.read)
-    kept = {"keys": keys, "rows in the window": window * count}
-    return kept | {"ms a batch": min(seconds) * 1e3, "MB read": max(read) / 1e6}
-
-
-EXPERIMENTS = {"every": every, "rows": rows, "state": state}
+IN_PROCESS = {"flat": stream_batches.flat, "late": stream_batches.late}
+ON_SPARK = {"every": every, "day": day, "rows": rows, "state": state}
 
 
 def main(arguments: list[str] | None = None) -> None:
     form = argparse.RawTextHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
-    parser.add_argument("--experiment", nargs="+", choices=[*EXPERIMENTS, "flat"],
-                        default=["flat", *EXPERIMENTS])  # fmt: skip
-    parser.add_argument("--rows", type=int, default=1_000_000, help="a batch, of `rows`")
-    parser.add_argument("--every-rows", type=int, default=500_000, help="a batch, of `every`")
-    parser.add_argument("--native-rows", type=int, default=50_000, help="a batch of native's")
+    names = [*IN_PROCESS, *ON_SPARK]
+    parser.add_argument("--experiment", nargs="+", choices=names, default=names)
+    parser.add_argument("--keys", nargs="+", type=int, help="instead of each experiment's own")
+    parser.add_argument("--rows", type=int, default=1_000_000, help="per batch, of `rows`")
+    parser.add_argument("--every-rows", type=int, default=500_000, help="per batch of windows")
+    parser.add_argument("--history-rows", type=int, default=10_000_000, help="of `rows` and `day`")
+    parser.add_argument("--scale", type=float, default=1, help="of the rows on Spark")
     parser.add_argument("--state-megabytes", nargs=2, type=int, default=[5, 500])
-    parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("--repeat", type=int, default=2, help="streams per figure, in process")
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--out", default="benchmarks/results")
     options = parser.parse_args(arguments)
-    if "flat" in options.experiment:
-        report("streaming_flat", flat(options), options.out)
-        options.experiment.remove("flat")
-    if not options.experiment:
+    for name in [name for name in options.experiment if name in IN_PROCESS]:
+        found = IN_PROCESS[name](options.keys or (1, 100, 5_000), options.repeat)
+        report(f"streaming_{name}", found, options.out)
+    on_spark = [name for name in options.experiment if name in ON_SPARK]
+    if not on_spark:
         return
     spark = sash.spark.session("benchmark", options.master)
     with tempfile.TemporaryDirectory(prefix="sash-streaming-") as folder:
-        for name in options.experiment:
-            found = EXPERIMENTS[name](spark, options, Path(folder))
-            report(f"streaming_{name}", found, options.out)
+        for name in on_spark:
+            report(f"streaming_{name}", ON_SPARK[name](spark, options, Path(folder)), options.out)
     spark.stop()
 
 

@@ -34,7 +34,7 @@ SUITES: dict[str, tuple[str, str]] = {
     ),
     "streaming": (
         "streaming",
-        "streaming --experiment rows --rows 2000 --repeat 1",
+        "streaming --experiment rows --keys 100 --scale 0.002",
     ),
     "asof": ("asof", "asof --events 20000 --keys 100 --repeat 1"),
     "serving": ("serving", "serving --stores memory lmdb --keys 500 --gets 200"),
