@@ -168,12 +168,13 @@ class Live:
         Told how many rows come per second and of how many keys, also how large the state gets,
         what is written and how many cores it takes, about.
         """
-        from sash.engine.stream.capacity import estimated
+        from sash.engine.stream.capacity import IN_PROCESS, estimated
         from sash.engine.stream.explain import explain_stream
 
         definition = self._running("explain").definition
-        told = rows_per_second is not None
-        steps = estimated(definition, rows_per_second or 0, keys) if told else []
+        steps = []
+        if rows_per_second is not None:
+            steps = estimated(definition, rows_per_second, keys, IN_PROCESS)
         return explain_stream(definition, steps)
 
     def __enter__(self) -> Live:

@@ -31,7 +31,7 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from sash.engine.stream.capacity import estimated
+from sash.engine.stream.capacity import ON_SPARK, estimated
 from sash.engine.stream.definition import LATE, StreamDefinition
 from sash.engine.stream.explain import explain_stream
 from sash.engine.stream.pages import CHECK, KEY
@@ -242,7 +242,7 @@ def explain(
     if history is not None:
         until = "its youngest time" if cut is None else cut
         steps.append(Step("history", f"up to {until}; the state is built from it in a batch"))
-    steps += [] if rates is None else estimated(definition, *rates)
+    steps += [] if rates is None else estimated(definition, *rates, ON_SPARK)
     return explain_stream(definition, steps)
 
 

@@ -1,12 +1,14 @@
-"""Capacity: how large a stream's state gets and what a batch writes, from the rates.
+"""Capacity: how large a stream's state gets, what is written, and the cores that it takes.
 
-An estimate from the definition and from constants that were measured: the widths of columns, the
-partials per key of the nodes above the bulks, and the rows that one core answers in a second.
+An estimate from the definition, the rates, and constants that were measured: the time per row and
+per key of a batch. The state of windows by time is renewed once in the length of the windows, so
+what is written per second is its size over that length.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import pyarrow as pa
 
@@ -14,37 +16,90 @@ from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.sealing import BULK
 from sash.plan.explain import Step
 
-ROWS_PER_CORE_SECOND = 1_000_000
-"""Rows that one core of 2020's servers takes in and answers in a second, two aggregations over
-one window, in process (`python -m benchmarks.streaming --experiment flat`), halved: Spark's own
-work per row is as much again."""
 
-TEXT = 24
-"""Bytes of a value whose width the type does not say."""
+class Costs(NamedTuple):
+    """Seconds of a core: per row, and per key that has rows in a batch, of two aggregations over
+    one window. docs/operations.rst says how they were measured."""
+
+    row: float
+    key: float
 
 
-def estimated(definition: StreamDefinition, rows_per_second: float, keys: int) -> list[Step]:
+IN_PROCESS = Costs(0.5e-6, 1e-6)
+ON_SPARK = Costs(5.4e-6, 1e-6)
+BATCH = 10
+"""Seconds of a batch."""
+
+TEXT, OBJECT = 24, 64
+"""Bytes of a value whose width the type does not say, and of a partial that is an object."""
+
+KEY_WIDTH = 16
+"""Bytes of the numbers that stand for a key."""
+
+
+class Sizes(NamedTuple):
+    """What is kept: rows or slices by time and their bytes; bytes of partials, and per key."""
+
+    items: float
+    width: int
+    partials: float
+    per_key: float
+
+    @property
+    def total(self) -> float:
+        return self.items * self.width + self.partials + self.per_key
+
+
+def estimated(
+    definition: StreamDefinition, rows_per_second: float, keys: int, costs: Costs
+) -> list[Step]:
     """Lines for `explain`: the state, what is written per second, and the cores."""
-    width = row_width(definition)
-    seconds = _seconds(definition)
-    rows = rows_per_second * seconds
-    bulks = max(1.0, rows / BULK)
-    partial = 16 + sum(_partial_width(state) for state in definition.partials)
-    nodes = entries(rows, bulks, keys) * partial if definition.partials else 0.0
-    tails = keys * sum(
-        _tail_width(definition, width) for _ in definition.of_structure.get("tail", [])
-    )
-    so_far = keys * 48 * len(definition.of_structure.get("so far", []))
-    total = rows * width + nodes + tails + so_far
-    unbounded = "" if math.isfinite(total) else "; without a bound: rows of all time are kept"
-    written = 2 * rows_per_second * (width + (partial if definition.partials else 0))
-    cores = max(1, math.ceil(rows_per_second / ROWS_PER_CORE_SECOND))
-    size = shown(total) if math.isfinite(total) else "no limit"
+    sizes = sizes_of(definition, rows_per_second, keys)
+    what = "slices" if definition.slice_length else "rows"
+    size = "no limit: rows of all time are kept"
+    if math.isfinite(sizes.total):
+        size = f"about {shown(sizes.total)}"
+    touched = keys_per_second(rows_per_second, keys)
+    cores = rows_per_second * costs.row + touched * costs.key
     return [
-        Step("size", f"about {size}{unbounded} ({rows:,.0f} rows of {width} bytes by time)"),
-        Step("writes", f"about {shown(written)} per second"),
-        Step("cores", f"about {cores}, for {rows_per_second:,.0f} rows per second"),
+        Step("size", f"{size} ({sizes.items:,.0f} {what} of {sizes.width} bytes by time)"),
+        Step("writes", f"about {shown(written(definition, sizes, rows_per_second))} per second"),
+        Step(
+            "cores",
+            f"about {math.ceil(cores)}, for {rows_per_second:,.0f} rows per second in batches of "
+            f"{BATCH} seconds",
+        ),
     ]
+
+
+def sizes_of(definition: StreamDefinition, rows_per_second: float, keys: int) -> Sizes:
+    """How much a stream keeps."""
+    states = definition.partials
+    partial = KEY_WIDTH + sum(state.width or OBJECT for state in states)
+    rows, width = rows_per_second * _seconds(definition), row_width(definition)
+    if definition.slice_length:
+        slices = (definition.ahead + definition.behind) / definition.slice_length
+        rows = min(rows, keys * slices)
+        kinds = [definition.schema.field(name).type for name in _sliced_by(definition)]
+        width = partial + sum(_width(kind) for kind in kinds)
+    nodes = entries(rows, max(1.0, rows / BULK), keys) * partial if states else 0.0
+    tails = len(definition.of_structure.get("tail", [])) * _tail_width(definition)
+    so_far = len(definition.of_structure.get("so far", [])) * (KEY_WIDTH + 2 * TEXT)
+    return Sizes(rows, width, nodes, keys * (tails + so_far))
+
+
+def keys_per_second(rows_per_second: float, keys: int) -> float:
+    """Keys that a batch has rows of, over its length; rows are spread over keys at random."""
+    return keys * -math.expm1(-rows_per_second * BATCH / keys) / BATCH
+
+
+def written(definition: StreamDefinition, sizes: Sizes, rows_per_second: float) -> float:
+    """Bytes per second: rows while they wait, and the state as it is renewed."""
+    waiting = rows_per_second * row_width(definition)
+    seconds = _seconds(definition)
+    if not seconds or math.isinf(seconds):
+        return 2 * waiting
+    return waiting + (sizes.items * sizes.width + sizes.partials) / seconds
 
 
 def entries(rows: float, bulks: float, keys: int) -> float:
@@ -58,7 +113,12 @@ def entries(rows: float, bulks: float, keys: int) -> float:
 def row_width(definition: StreamDefinition) -> int:
     """Bytes of a row that is kept."""
     fields = [definition.schema.field(name).type for name in definition.needed]
-    return 16 + sum(_width(kind) for kind in fields)
+    return KEY_WIDTH + sum(_width(kind) for kind in fields)
+
+
+def _sliced_by(definition: StreamDefinition) -> list[str]:
+    """The columns of slices other than partials."""
+    return [*definition.plan.query.by, definition.time]
 
 
 def _width(kind: pa.DataType) -> int:
@@ -68,13 +128,9 @@ def _width(kind: pa.DataType) -> int:
         return TEXT
 
 
-def _partial_width(state: object) -> int:
-    return 24 if getattr(state, "is_numbers", False) else 64
-
-
-def _tail_width(definition: StreamDefinition, width: int) -> int:
+def _tail_width(definition: StreamDefinition) -> int:
     reach = [f.reach.rows_behind for f in definition.plan.frames if f.reach.rows_behind]
-    return width * (1 + max(reach, default=1))
+    return row_width(definition) * (1 + max(reach, default=1))
 
 
 def _seconds(definition: StreamDefinition) -> float:
