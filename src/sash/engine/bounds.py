@@ -132,8 +132,11 @@ def after_peers(q: Any, row: int, at: At, run: Run) -> int:
 
 def before_peers(q: Any, row: int, at: At, run: Run) -> int:
     """Lower ends at the first row of the same time."""
-    for i in range(run.row, run.last):
-        if i == run.first or get(q.time, i) != get(q.time, i - 1):
+    if run.row == run.first or get(q.time, run.row) != get(q.time, run.row - 1):
+        row = run.row
+    q.out[run.row - run.begin] = row
+    for i in range(run.row + 1, run.last):
+        if get(q.time, i) != get(q.time, i - 1):
             row = i
         q.out[i - run.begin] = row
     return row

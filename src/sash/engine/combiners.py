@@ -45,9 +45,9 @@ class Combiner:
         for spare in self._spares:
             spare.expect(len(columns[0]))
 
-    def write_to(self, member: int, there: Room, n: int) -> None:
-        """Write the n answers of one of the aggregations there."""
-        self._spares[member] = Spare(there, n)
+    def write_to(self, member: int, there: Room | None, n: int) -> None:
+        """Write the n answers of one of the aggregations there; None: they are read at once."""
+        self._spares[member] = OneBlock() if there is None else Spare(there, n)
 
     def known(self, bounds: Any) -> Any:
         """The windows among the rows that are known."""
@@ -125,6 +125,20 @@ class Spare:
         part, self._array = self._array[:n], self._array[n:]
         self._expected = max(0, self._expected - n)
         return part
+
+
+class OneBlock(Spare):
+    """One array for the answers of block after block, as no one reads those of the last one.
+
+    Only numbers: lists and structs of them may go on into results as they are.
+    """
+
+    def take(self, dtype: np.dtype, n: int) -> np.ndarray:
+        if dtype.kind == "V":
+            return super().take(dtype, n)
+        if len(self._array) < n or self._array.dtype != dtype.base:
+            self._array = np.empty(n, dtype)
+        return self._array[:n]
 
 
 def results_of(plan: Plan, state: State) -> list[pa.DataType | None]:

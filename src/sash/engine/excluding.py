@@ -77,7 +77,7 @@ def add_rows(
     begins, ends = numbers(lo), numbers(hi)
     for i in range(n):
         row, end, v = begins[i], ends[i], get(q.total, i)
-        if row < end and not q.some[i]:
+        if not q.some[i] and row < end:
             v = hold(q, ANSWER, lift(q, item(xs, row - base)))
             row, q.some[i] = row + 1, 1
         while row < end:
@@ -144,7 +144,8 @@ class ExcludingCombiner(Combiner):
 
     def _has_few(self, piece: Bounds) -> bool:
         """Whether the rows of a piece are combined one by one."""
-        return piece.longest <= FEW or int(piece.sizes.sum()) <= FEW * len(piece.lo)
+        few = FEW * len(piece.lo)
+        return piece.longest <= FEW or int(piece.hi.sum() - piece.lo.sum()) <= few
 
     def _partials(self, piece: Bounds) -> Any:
         """The partials of a further piece, which is a window of its own."""
