@@ -270,6 +270,7 @@ def test_exclusion_is_two_windows_and_one_combine() -> None:
     asked = sf.max("x").over(sash.rows_between(-8, 1), exclude="current row")
     plan = sash.windowed(rows, "k", time="t").explain(hi=asked)
     assert "in 2 pieces, combined for each row" in plan
+    assert plan.plan.combines == 7
 
 
 @pytest.mark.parametrize("frame", [sash.rows(50), sash.range_between(-300, 0), sash.session(9)])
@@ -304,4 +305,3 @@ def test_rows_on_both_sides_from_few_to_many_and_back(exclude: Any) -> None:
         own[i - lo] = exclude == "ties"
         rows = [text[j] for j in range(lo, hi) if own[j - lo]]
         assert found[i] == "".join(rows)[-40:]
-    assert plan.plan.combines == 7
