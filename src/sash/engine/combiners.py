@@ -14,8 +14,8 @@ from sash.engine.bounds import Bounds
 from sash.engine.columns import EXACT, leaves, with_empty
 from sash.engine.fixed import Room, room
 from sash.engine.inputs import Inputs, ObjectInputs, SharedInputs
-from sash.kernel.answers import new_array
 from sash.kernel.answers import Room as Memories
+from sash.kernel.answers import new_array
 from sash.monoids.monoid import Monoid, same
 from sash.plan.plan import Plan, State
 from sash.swag.fiba import FiBA

@@ -17,19 +17,19 @@ import pyarrow as pa
 from sash.engine.bounds import Bounds
 from sash.engine.columns import EXACT
 from sash.engine.combiners import Combiner, SearchingCombiner, partials_of
-from sash.kernel.answers import Answers
+from sash.kernel.answers import Answers, Room, new_array
 from sash.kernel.bind import bind_plain
 from sash.kernel.compiled import Kernel, Target, compiled
 from sash.kernel.layout import Layout
 from sash.kernel.words import (
     ANSWER,
     FIRST_FREE,
-    Address,
     InputColumns,
     Int8,
     Memory,
     Outputs,
     Partials,
+    Windows,
     attach,
     combine,
     get,
@@ -68,14 +68,11 @@ class At(NamedTuple):
     none: int
 
 
-def add_rows(
-    memory: Memory, at: At, n: int, xs: InputColumns, base: int, lo: Address, hi: Address,
-    out: Outputs,
-) -> At:  # fmt: skip
+def add_rows(memory: Memory, at: At, xs: InputColumns, windows: Windows, out: Outputs) -> At:
     """For each window the answer with its rows lo to hi - 1 too; none where it has no rows."""
     q = attach(memory)
-    begins, ends = numbers(lo), numbers(hi)
-    for i in range(n):
+    begins, ends, base = numbers(windows.lo), numbers(windows.hi), windows.base
+    for i in range(windows.n):
         row, end, v = begins[i], ends[i], get(q.total, i)
         if not q.some[i] and row < end:
             v = hold(q, ANSWER, lift(q, item(xs, row - base)))
@@ -88,11 +85,11 @@ def add_rows(
     return at
 
 
-def add_partials(memory: Memory, at: At, n: int, lo: Address, hi: Address, out: Outputs) -> At:
+def add_partials(memory: Memory, at: At, windows: Windows, out: Outputs) -> At:
     """For each window the answer with the partial of its rows lo to hi - 1 too."""
     q = attach(memory)
-    begins, ends = numbers(lo), numbers(hi)
-    for i in range(n):
+    begins, ends = numbers(windows.lo), numbers(windows.hi)
+    for i in range(windows.n):
         more = begins[i] < ends[i]
         if more and q.some[i]:
             give(out, i, lower(hold(q, ANSWER, combine(get(q.total, i), get(q.younger, i)))))
@@ -102,6 +99,14 @@ def add_partials(memory: Memory, at: At, n: int, lo: Address, hi: Address, out: 
         elif q.some[i]:
             give(out, i, lower(hold(q, ANSWER, get(q.total, i))))
     return at
+
+
+class Step(NamedTuple):
+    """One piece more: the monoid whose answers are asked, what there is so far, and room."""
+
+    monoid: Monoid
+    columns: Columns
+    room: Room
 
 
 class ExcludingCombiner(Combiner):
@@ -121,26 +126,25 @@ class ExcludingCombiner(Combiner):
         older = super().reached
         return older if self._younger is None else min(older, self._origin + self._younger.reached)
 
-    def follow(self, known: Any) -> tuple[Any, Any]:
+    def follow(self, known: Any, room: Room = new_array) -> tuple[Any, Any]:
         """The answers over windows of known rows, and which are null."""
         self._cells.begin()
         first, *others = known.parts
-        total, nulls = super().follow(first)
+        total, nulls = super().follow(first, self._cells.take)
         some = (first.lo < first.hi).view(np.int8)
         others = [piece for piece in others if piece.longest > 0] or others[-1:]
-        for piece in others:
-            monoid = self._monoid if piece is others[-1] else self._partial
-            total, nulls = self._with(monoid, total, some, piece)
-        return total, nulls
+        for piece in others[:-1]:
+            given = Step(self._partial, Columns(total, total, some, 0), self._cells.take)
+            total, _ = self._with(piece, given)
+        return self._with(others[-1], Step(self._monoid, Columns(total, total, some, 0), room))
 
-    def _with(self, monoid: Monoid, total: Any, some: np.ndarray, piece: Bounds) -> tuple[Any, Any]:
+    def _with(self, piece: Bounds, step: Step) -> tuple[Any, Any]:
         """The answers over what windows have so far and a further piece."""
         if not self._has_few(piece):
-            given = Columns(total, self._partials(piece), some, 0)
-            return self._run(add_partials, monoid, given, (), piece)
+            columns = step.columns._replace(younger=self._partials(piece))
+            return self._run(add_partials, step._replace(columns=columns), piece)
         self._younger = None
-        inputs = (self._inputs.values, self._inputs.base)
-        return self._run(add_rows, monoid, Columns(total, total, some, 0), inputs, piece)
+        return self._run(add_rows, step, piece, self._inputs.values)
 
     def _has_few(self, piece: Bounds) -> bool:
         """Whether the rows of a piece are combined one by one."""
@@ -157,29 +161,31 @@ class ExcludingCombiner(Combiner):
         bounds = piece.lo - origin, piece.hi - origin, piece.longest
         with localcontext(EXACT):
             values = self._inputs.values
-            return self._younger.follow(values, base - origin, *bounds, self._memory)[0]
+            return self._younger.follow(values, base - origin, *bounds, self._cells.take)[0]
 
-    def _run(
-        self, driver: Any, monoid: Monoid, columns: Columns, inputs: Any, piece: Bounds
-    ) -> tuple[Any, Any]:
+    def _run(self, driver: Any, step: Step, piece: Bounds, *inputs: Any) -> tuple[Any, Any]:
         """The answers that a driver gives; as arrays, or as a list where partials are objects."""
+        monoid, columns, room = step
+        base, n = self._inputs.base, len(piece.lo)
         if isinstance(columns.total, list):
-            return run_plain(driver, monoid, columns, inputs, piece), None
-        arrays = columns_of(inputs[0]) if inputs else ()
-        assert arrays is not None
-        kernel, held = self._kernel(driver, monoid, arrays)
-        room, n = super()._memory if monoid is self._monoid else self._memory, len(piece.lo)
+            answers: list[Any] = [None] * n
+            windows = Windows(base, n, piece.lo.tolist(), piece.hi.tolist())
+            with localcontext(EXACT):
+                run = bind_plain(monoid, {})(driver)
+                run(columns, At(0), *map(items, inputs), windows, answers)
+            return answers, None
+        arrays = [columns_of(xs) or () for xs in inputs]
+        kernel, held = self._kernel(driver, monoid, *arrays)
         assert kernel.answer is not None
         out = Answers(kernel.answer, n, room(kernel.answer.layout.array_dtype, n))
         cells = (number for array in columns[:2] for number in (array.ctypes.data, -1))
         memory = (*cells, columns.some.ctypes.data, 0, 0 if held is None else held.ctypes.data)
-        given = (addresses(arrays), inputs[1]) if inputs else ()
-        bounds = piece.lo.ctypes.data, piece.hi.ctypes.data
-        kernel.run(memory, At(0), n, *given, *bounds, out.address)
+        windows = Windows(base, n, piece.lo.ctypes.data, piece.hi.ctypes.data)
+        kernel.run(memory, At(0), *map(addresses, arrays), windows, out.address)
         return out.arrays()
 
     def _kernel(
-        self, driver: Any, monoid: Monoid, arrays: tuple[np.ndarray, ...]
+        self, driver: Any, monoid: Monoid, arrays: tuple[np.ndarray, ...] = ()
     ) -> tuple[Kernel, Any]:
         """A driver, compiled, and the places where it holds vectors."""
         key = driver, monoid is self._monoid
@@ -190,22 +196,6 @@ class ExcludingCombiner(Combiner):
             kernel = compiled(driver, Target(monoid, layout, {}, At, Columns, inputs=dtypes))
             self._kernels[key] = kernel, held_rows(layout, monoid.identity, FIRST_FREE)
         return self._kernels[key]
-
-    def _memory(self, dtype: np.dtype, n: int) -> np.ndarray:
-        return self._cells.take(dtype, n)
-
-
-def run_plain(
-    driver: Any, monoid: Monoid, columns: Columns, inputs: Any, piece: Bounds
-) -> list[Any]:
-    """The answers that a driver gives as plain Python."""
-    answers: list[Any] = [None] * len(piece.lo)
-    given = (items(inputs[0]), inputs[1]) if inputs else ()
-    with localcontext(EXACT):
-        bind_plain(monoid, {})(driver)(
-            columns, At(0), len(answers), *given, piece.lo.tolist(), piece.hi.tolist(), answers
-        )
-    return answers
 
 
 class Cells:
@@ -237,7 +227,7 @@ class SearchingExcludingCombiner(ExcludingCombiner, SearchingCombiner):
         return False  # their rows may be in the tree alone
 
     def _partials(self, piece: Bounds) -> Any:
-        return SearchingCombiner.follow(self, piece)[0]
+        return SearchingCombiner.follow(self, piece, self._cells.take)[0]
 
 
 def combiner_of(plan: Plan, state: State, kinds: list[pa.DataType] | None = None) -> Combiner:
