@@ -13,6 +13,8 @@ import sash
 from sash import functions as sf
 from sash.engine import parts, row_windows
 from sash.engine import table as table_engine
+from sash.engine.row_windows import run
+from sash.plan.plan import plan_of
 from sash.testing.counting import counting
 from sash.windows.frames import Groups, Range, Rows
 from tests.language import duck
@@ -265,7 +267,41 @@ def test_exclusion_is_two_windows_and_one_combine() -> None:
     assert counts[None] <= 3 * rows.num_rows
     assert counts["current row"] <= 7 * rows.num_rows
     assert counts["group"] <= 7 * rows.num_rows
-    asked = sf.max("x").over(sash.rows(9), exclude="current row")
+    asked = sf.max("x").over(sash.rows_between(-8, 1), exclude="current row")
     plan = sash.windowed(rows, "k", time="t").explain(hi=asked)
     assert "in 2 pieces, combined for each row" in plan
     assert plan.plan.combines == 7
+
+
+@pytest.mark.parametrize("frame", [sash.rows(50), sash.range_between(-300, 0), sash.session(9)])
+@pytest.mark.parametrize("exclude", ["current row", "group", "ties"])
+def test_exclusion_at_the_end_of_a_frame_costs_few_combines(frame: Any, exclude: Any) -> None:
+    """One window; the row itself or its later peers, fewer than one on average, come on top."""
+    rows = duck.sample(4000, 3, ties=1)
+    counts = {}
+    for out in (None, exclude):
+        counted, counter = counting(sash.monoids.Max())
+        asked = sf.apply(counted, "i", returns=pa.int64(), check=False)
+        sash.windowed(rows, "k", time="t").agg(hi=asked.over(frame, exclude=out))
+        counts[out] = counter.combines
+    assert counts[exclude] <= counts[None] + rows.num_rows
+
+
+@pytest.mark.parametrize("exclude", ["current row", "ties"])
+def test_rows_on_both_sides_from_few_to_many_and_back(exclude: Any) -> None:
+    """Blocks whose younger pieces are combined row by row, then as a window, then by row."""
+    sizes = [1] * 300 + [400] + [1] * 300 + [300, 2]
+    times = np.repeat(np.arange(len(sizes)), sizes)
+    table = pa.table({"t": times, "x": [f"{i % 97:02}" for i in range(len(times))]})
+    joined = sash.Monoid("joined", "", str, lambda a, b: (a + b)[-40:])
+    frame = sash.range_between(-2, 1) if exclude == "ties" else sash.range_between(-2, 0)
+    asked = sf.apply(joined, "x", returns=pa.string(), check=False).over(frame, exclude=exclude)
+    plan = plan_of(sash.windowed(table, time="t").query(y=asked), table.schema)
+    found = pa.Table.from_batches(run(plan, table.to_batches(max_chunksize=50)))["y"].to_pylist()
+    text, after = table["x"].to_pylist(), frame.following
+    for i, t in enumerate(times):
+        lo, hi = np.searchsorted(times, t - 2, "left"), np.searchsorted(times, t + after, "right")
+        own = times[lo:hi] != t if exclude == "ties" else np.ones(hi - lo, bool)
+        own[i - lo] = exclude == "ties"
+        rows = [text[j] for j in range(lo, hi) if own[j - lo]]
+        assert found[i] == "".join(rows)[-40:]

@@ -130,6 +130,18 @@ def after_peers(q: Any, row: int, at: At, run: Run) -> int:
     return row
 
 
+def before_peers(q: Any, row: int, at: At, run: Run) -> int:
+    """Lower ends at the first row of the same time."""
+    if run.row == run.first or get(q.time, run.row) != get(q.time, run.row - 1):
+        row = run.row
+    q.out[run.row - run.begin] = row
+    for i in range(run.row + 1, run.last):
+        if get(q.time, i) != get(q.time, i - 1):
+            row = i
+        q.out[i - run.begin] = row
+    return row
+
+
 def edges(q: Any, row: int, at: At, run: Run) -> int:
     """Ends at the first row whose time is t + reach or later; or later than that, if PAST."""
     past, by = run.kind & PAST != 0, at.reach

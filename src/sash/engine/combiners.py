@@ -1,16 +1,11 @@
-"""Combiners: a monoid over the windows of a frame, by the algorithm that the plan chose.
-
-A window that leaves rows out in its middle is two windows, or three, and one combine more
-for each: their partials are combined from older to younger, then lowered.
-"""
+"""Combiners: a monoid over the windows of a frame, by the algorithm that the plan chose."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from decimal import localcontext
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,30 +14,11 @@ from sash.engine.bounds import Bounds
 from sash.engine.columns import EXACT, leaves, with_empty
 from sash.engine.fixed import Room, room
 from sash.engine.inputs import Inputs, ObjectInputs, SharedInputs
-from sash.engine.pieces import Pieces
-from sash.kernel.answers import Allocate, Answers, new_array
-from sash.kernel.compiled import Target, compiled
-from sash.kernel.layout import Layout
-from sash.kernel.words import (
-    ANSWER,
-    FIRST_FREE,
-    Int8,
-    Memory,
-    Outputs,
-    Partials,
-    attach,
-    combine,
-    get,
-    give,
-    hold,
-    lower,
-)
-from sash.memory.columns import held_rows
+from sash.kernel.answers import Allocate, new_array
 from sash.monoids.monoid import Monoid, same
 from sash.plan.plan import Plan, State
 from sash.swag.fiba import FiBA
 from sash.swag.registry import ALGORITHMS
-from sash.windows.frames import OwnBounds
 
 
 class Combiner:
@@ -68,9 +44,9 @@ class Combiner:
         for spare in self._spares:
             spare.expect(len(columns[0]))
 
-    def write_to(self, member: int, there: Room, n: int) -> None:
-        """Write the n answers of one of the aggregations there."""
-        self._spares[member] = Spare(there, n)
+    def write_to(self, member: int, there: Room | None, n: int) -> None:
+        """Write the n answers of one of the aggregations there; None: they are read at once."""
+        self._spares[member] = OneBlock() if there is None else Spare(there, n)
 
     def known(self, bounds: Any) -> Any:
         """The windows among the rows that are known."""
@@ -128,12 +104,6 @@ class SearchingCombiner(Combiner):
         super().forget(row)
 
 
-def in_one_piece(plan: Plan, state: State, kinds: list[pa.DataType] | None) -> Combiner:
-    """The combiner of a state over windows in one piece."""
-    own = isinstance(plan.frames[state.frame].frame, OwnBounds)
-    return (SearchingCombiner if own else Combiner)(plan, state, kinds)
-
-
 class Spare:
     """Arrays for answers, out of one that is made for all of a batch: that is cheaper."""
 
@@ -154,6 +124,20 @@ class Spare:
         part, self._array = self._array[:n], self._array[n:]
         self._expected = max(0, self._expected - n)
         return part
+
+
+class OneBlock(Spare):
+    """One array for the answers of block after block, as no one reads those of the last one.
+
+    Only numbers: lists and structs of them may go on into results as they are.
+    """
+
+    def take(self, dtype: np.dtype, n: int) -> np.ndarray:
+        if dtype.kind == "V":
+            return super().take(dtype, n)
+        if len(self._array) < n or self._array.dtype != dtype.base:
+            self._array = np.empty(n, dtype)
+        return self._array[:n]
 
 
 def results_of(plan: Plan, state: State) -> list[pa.DataType | None]:
@@ -182,128 +166,6 @@ def members(values: Any) -> Sequence[np.ndarray]:
     return values if isinstance(values, list) else [values[name] for name in values.dtype.names]
 
 
-class ExcludingCombiner:
-    """Combines a monoid over windows in pieces: each piece is followed, then all are combined."""
-
-    def __init__(self, plan: Plan, state: State, kinds: list[pa.DataType] | None = None) -> None:
-        assert state.monoid is not None
-        self._state, self._results = state, results_of(plan, state)
-        partial = replace(state, monoid=partials_of(state.monoid))
-        count = 3 if plan.frames[state.frame].frame.exclude == "ties" else 2
-        self._parts = [in_one_piece(plan, partial, kinds) for _ in range(count)]
-        self._own: SharedInputs | None = SharedInputs()  # where they are not everyone's
-        self._names = tuple(map(str, range(len(state.columns))))
-        for part in self._parts:
-            part.share(self._own, self._names)
-
-    def share(self, inputs: SharedInputs, columns: tuple[str, ...]) -> None:
-        """Read the inputs that all states over these columns read."""
-        self._own = None
-        for part in self._parts:
-            part.share(inputs, columns)
-
-    def take(self, columns: list[pa.Array]) -> None:
-        if self._own is not None:
-            self._own.take(dict(zip(self._names, columns, strict=True)))
-        for part in self._parts:
-            part.take(columns)
-
-    def known(self, bounds: Any) -> Any:
-        """The windows among the rows that are known."""
-        return self._parts[0].known(bounds)
-
-    def answer(self, bounds: Pieces) -> list[pa.Array]:
-        known = self.known(bounds)
-        return as_arrow(self._state, self._results, *self.follow(known), known.empty)
-
-    def follow(self, known: Pieces) -> tuple[Any, Any]:
-        """The answers over windows of known rows, and which are null."""
-        monoid = self._state.monoid
-        assert monoid is not None
-        first, *others = [(part, piece) for part, piece in zip(self._parts, known.parts)]
-        total, some = first[0].follow(first[1])[0], first[1].lo < first[1].hi
-        others = [each for each in others if each[1].longest > 0]
-        nulls = None
-        if not others:  # no window of this block has a younger piece
-            return merged(monoid, total, some, total, np.zeros_like(some))
-        for part, piece in others:
-            younger, more = part.follow(piece)[0], piece.lo < piece.hi
-            given = monoid if part is others[-1][0] else partials_of(monoid)
-            total, nulls = merged(given, total, some, younger, more)
-            some = some | more
-        return total, nulls
-
-    def forget(self, row: int) -> None:
-        if self._own is not None:
-            self._own.forget(row)
-
-
-def combiner_of(
-    plan: Plan, state: State, kinds: list[pa.DataType] | None = None
-) -> Combiner | ExcludingCombiner:
-    """The combiner of a state: over windows in one piece, or in several."""
-    if plan.frames[state.frame].frame.exclude is not None:
-        return ExcludingCombiner(plan, state, kinds)
-    return in_one_piece(plan, state, kinds)
-
-
 def partials_of(monoid: Monoid) -> Monoid:
     """The monoid whose answers are its partials."""
     return monoid.with_(lower=same, typed=None)
-
-
-class Columns(NamedTuple):
-    """Partials of older and of younger pieces; which of them a window has: 1, 2, or both, 3."""
-
-    older: Partials
-    younger: Partials
-    has: Int8
-    held: int
-
-
-class At(NamedTuple):
-    """Nothing is kept from one window to the next."""
-
-    none: int
-
-
-def merge(memory: Memory, at: At, n: int, out: Outputs) -> At:
-    """For each window the answer over both of its pieces; none where it has neither."""
-    q = attach(memory)
-    for i in range(n):
-        if q.has[i] == 3:
-            give(out, i, lower(hold(q, ANSWER, combine(get(q.older, i), get(q.younger, i)))))
-        elif q.has[i] == 1:
-            give(out, i, lower(hold(q, ANSWER, get(q.older, i))))
-        elif q.has[i] == 2:
-            give(out, i, lower(hold(q, ANSWER, get(q.younger, i))))
-    return at
-
-
-def merged(
-    monoid: Monoid, older: Any, is_older: np.ndarray, younger: Any, is_younger: np.ndarray
-) -> tuple[Any, Any]:
-    """The answers over partials of older and younger pieces, and which numbers are null."""
-    has = is_older.view(np.int8) | (is_younger.view(np.int8) << 1)
-    if isinstance(older, list):
-        with localcontext(EXACT):
-            triples = zip(older, younger, has.tolist(), strict=True)
-            return [_merged(monoid, *triple) for triple in triples], None
-    layout = Layout.of(monoid.identity, monoid.dtype)
-    assert layout is not None
-    older, younger = (np.ascontiguousarray(p, layout.array_dtype.base) for p in (older, younger))
-    kernel = compiled(merge, Target(monoid, layout, {}, At, Columns))
-    held = held_rows(layout, monoid.identity, FIRST_FREE)
-    memory = (
-        older.ctypes.data, -1, younger.ctypes.data, -1, has.ctypes.data, 0,
-        0 if held is None else held.ctypes.data,
-    )  # fmt: skip
-    answers = Answers(kernel.answer, len(has))
-    kernel.run(memory, At(0), len(has), answers.address)
-    return answers.arrays()
-
-
-def _merged(monoid: Monoid, older: Any, younger: Any, has: int) -> Any:
-    if has == 3:
-        return monoid.lower(monoid.combine(older, younger))
-    return None if has == 0 else monoid.lower(older if has == 1 else younger)

@@ -128,6 +128,10 @@ class EndFinder:
         memory = (time.address, -1, keys.ctypes.data, 0, flags, 0, out.ctypes.data, 0, 0)
         self.at = self._run(memory, self.at, begin, begin + len(out), len(keys) - 1, self._kind)
 
+    def begin_at(self, row: int) -> None:
+        """Begin with an end at `row`."""
+        self.at = self.at._replace(row=row)
+
 
 def without_past(end: End) -> End:
     """An end past the integers of an edge, as the end at the edge that is one later."""
@@ -154,7 +158,7 @@ class Finder:
         `begin` on: whether a row ends a window. They are good until the next call.
         """
         n = end - begin
-        known = _keys_before(keys, end, stop)
+        known = keys_before(keys, end, stop)
         if n > len(self._lo):
             self._lo, self._hi = np.empty(n, np.int64), np.empty(n, np.int64)
         both = self._lo[:n], self._hi[:n]
@@ -167,10 +171,10 @@ class Finder:
     def begin_at(self, row: int) -> None:
         """Begin with the key whose first row is `row`."""
         for one in self._ends:
-            one.at = one.at._replace(row=row)
+            one.begin_at(row)
 
 
-def _keys_before(keys: np.ndarray, end: int, stop: int) -> np.ndarray:
+def keys_before(keys: np.ndarray, end: int, stop: int) -> np.ndarray:
     """The first rows of the keys that begin before row `end`, and the row after the last key's.
 
     Keys that begin later are not a pass's concern: its pointers would move on to them.

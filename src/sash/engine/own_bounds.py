@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from sash.engine.bounds import Bounds
 from sash.engine.columns import numbers
+from sash.engine.exclusion import Block, Exclusion
 from sash.engine.frames import time_target
-from sash.engine.pieces import Pieces, pieces
+from sash.engine.pieces import Pieces
 from sash.engine.rows import Rows
 from sash.engine.tape import Tape
 from sash.kernel.compiled import compiled
@@ -71,6 +72,8 @@ class OwnBoundsAtWork:
         self._frame, self._rows = frame, rows
         self._kind = np.dtype(np.int64) if frame.unit == "rows" else rows.dtype
         self._bounds = {name: Tape(self._kind) for name in frame.columns}
+        excludes = frame.exclude is not None
+        self._exclusion = Exclusion(frame, rows.dtype) if excludes else None
 
     def take(self, columns: dict[str, pa.Array]) -> None:
         for name, tape in self._bounds.items():
@@ -113,8 +116,9 @@ class OwnBoundsAtWork:
             lo = self._searched(_moved(own, starts), first, stop, past=False)
             hi = self._searched(_moved(own, stops), first, stop, past=True)
         found = Bounds.of(lo, np.maximum(lo, hi))
-        excludes = self._frame.exclude is not None
-        return pieces(found, begin, None, keeps_row=False) if excludes else found
+        if self._exclusion is None:
+            return found
+        return self._exclusion.cut(Block(found, begin, rows.keys, rows.count), rows.time)
 
     def _keys(self, begin: int, end: int) -> tuple[np.ndarray, np.ndarray]:
         """The first row of each row's key, and the row after its last."""

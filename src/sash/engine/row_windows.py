@@ -18,12 +18,13 @@ import pyarrow.compute as pc
 from sash.engine.bounds import Bounds
 from sash.engine.calendars import periods
 from sash.engine.columns import numbers
+from sash.engine.exclusion import Block, Exclusion
 from sash.engine.fixed import Room
 from sash.engine.frames import Finder, ready_rows
 from sash.engine.null_times import without_times
 from sash.engine.own_bounds import OwnBoundsAtWork
 from sash.engine.periodic_windows import PeriodicWindows
-from sash.engine.pieces import Pieces, pieces
+from sash.engine.pieces import Pieces
 from sash.engine.policies import ByPolicy, Run
 from sash.engine.rows import Rows, held
 from sash.engine.tape import Tape
@@ -128,9 +129,10 @@ class FrameAtWork:
             self._to_peers = Finder(Range(0, 0), dtype, unit)
             dtype, self._content = np.dtype(np.int64), Tape(np.int64)
         self._finder = None if isinstance(frame, Policy) else Finder(frame, dtype, unit)
-        self._peers: Finder | None = None  # of a row, where they are left out
-        if frame.exclude in ("group", "ties"):
-            self._peers = Finder(Groups(0, 0), np.dtype(np.int64), None)
+        self._peers = rows.groups if rows.query.ties else rows.time
+        self._exclusion: Exclusion | None = None
+        if frame.exclude is not None:
+            self._exclusion = Exclusion(frame, self._peers.values.dtype)
 
     def take(self, columns: dict[str, pa.Array]) -> None:
         if isinstance(self._frame, Delta):
@@ -169,12 +171,9 @@ class FrameAtWork:
         if isinstance(self._frame, Range) and self._rows.null_times:
             found = without_times(self._frame, found, self._rows, begin)
         found = self._fewer(found, begin)
-        if self._frame.exclude is None:
+        if self._exclusion is None:
             return found
-        group = None
-        if self._peers is not None:
-            group = self._peers.find(self._rows.groups, keys, None, begin, end, count)
-        return pieces(found, begin, group, keeps_row=self._frame.exclude == "ties")
+        return self._exclusion.cut(Block(found, begin, keys, count), self._peers)
 
     def _fewer(self, bounds: Bounds, begin: int) -> Bounds:
         """The windows without peers after the row, or without the oldest rows of too many."""

@@ -88,11 +88,14 @@ class Rows:
         return [found[output.state][output.member] for output in self.plan.outputs]
 
     def write_to(self, outputs: Mapping[str, Room], n: int) -> None:
-        """Write the n answers of each output there at once, where a worker can."""
+        """Write the n answers of each output there at once, where a worker can.
+
+        Those that are no output are read by results, block by block.
+        """
         for output in self.plan.outputs:
             worker = self.workers[output.state]
-            if isinstance(worker, Combiner) and not self.query.results:
-                worker.write_to(output.member, outputs[output.name], n)
+            if isinstance(worker, Combiner):
+                worker.write_to(output.member, outputs.get(output.name), n)
 
     def forget(self, row: int, frames: Sequence[int]) -> None:
         """No later window reaches rows before `row`; of each frame, before that of `frames`."""

@@ -14,7 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from sash.engine.bounds import Bounds
-from sash.engine.combiners import Combiner, ExcludingCombiner, combiner_of
+from sash.engine.combiners import Combiner
+from sash.engine.excluding import combiner_of
 from sash.engine.inputs import SharedInputs
 from sash.engine.multiset import Distinct
 from sash.engine.percentiles import Percentile
@@ -57,7 +58,7 @@ def workers_of(plan: Plan, inputs: Mapping[str | None, SharedInputs]) -> list[Wo
             found.append(SliceCombiner(plan, state, partials[same]))
             continue
         made = WORKERS[state.kind](plan, state)
-        if isinstance(made, Combiner | ExcludingCombiner):
+        if isinstance(made, Combiner):
             made.share(inputs[state.condition], state.columns)
         found.append(made)
     return found

@@ -61,8 +61,9 @@ class Values:
 
     def _made(self, e: Expression) -> Value:
         if isinstance(e, Column):
-            column = self._table.column(e.name).combine_chunks()
-            values = column.chunk(0) if isinstance(column, pa.ChunkedArray) else column
+            column = self._table.column(e.name)
+            is_whole = column.num_chunks == 1  # which `combine_chunks` would copy
+            values = column.chunk(0) if is_whole else column.combine_chunks()
             is_encoded = pa.types.is_dictionary(values.type)
             return values.cast(values.type.value_type) if is_encoded else values
         if isinstance(e, Literal):

@@ -186,8 +186,7 @@ def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> P
             state = _kept(state, frames[frame], slices, schema, options)
         except ValueError as problem:
             raise ValueError(f"{', '.join(outs)}: {problem}") from None
-        pieces = 1 if frame.exclude is None else 3 if frame.exclude == "ties" else 2
-        states.append(replace(state, condition=condition, pieces=pieces))
+        states.append(replace(state, condition=condition, pieces=frame.pieces))
         place |= {out: (state.number, k) for out, k in zip(outs, members, strict=True)}
     kinds = {
         out: a.result([schema.field(name).type for name in a.columns])
@@ -202,7 +201,7 @@ def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> P
 def needs_groups(plan: Plan) -> bool:
     """Whether rows of equal time have to be numbered as groups."""
     frames = (each.frame for each in plan.frames)
-    by_group = any(isinstance(f, Groups) or f.exclude in ("group", "ties") for f in frames)
+    by_group = any(isinstance(f, Groups) or (plan.query.ties and f.exclude) for f in frames)
     return by_group or any(state.kind == "groups" for state in plan.states)
 
 

@@ -71,6 +71,17 @@ class Frame:
         return None
 
     @property
+    def pieces(self) -> int:
+        """How many runs of rows are left of a window, at most, where `exclude` cuts some out.
+
+        Rows after those that are left out are there only where a window goes on after them.
+        """
+        kept = 1 + (self.exclude == "ties")  # the rows before, and the row itself
+        to_peers = self.by == "time" and self.peers
+        goes_on = self.needs_following or (to_peers and self.exclude == "current row")
+        return 1 if self.exclude is None else kept + goes_on
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """Columns that the frame itself reads, apart from the time."""
         return ()

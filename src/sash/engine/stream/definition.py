@@ -140,7 +140,7 @@ class StreamDefinition:
     def structure(self, state: State) -> Structure:
         """The structure that keeps a state between batches."""
         frame = self.plan.frames[state.frame].frame
-        whole = state.pieces == 1 and frame.most is None and frame.peers
+        whole = frame.exclude is None and frame.most is None and frame.peers
         combines = state.kind in PARTIALS and whole
         if self.plan.query.every is not None:
             return "slices" if combines else "rows"
