@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -154,10 +156,15 @@ def test_events_out_of_reach_are_not_shuffled(
     assert len(kept) < merge.rows().count() < N + len(kept)
 
 
-def test_a_spine_that_may_change_is_read_once(frames: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spine_that_may_change_is_read_once(
+    spark: SparkSession, frames: Any, tables: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(asof_near, "WORTH", 0)
     events, spine = frames
-    assert asof_near.is_worth(events, spine)
+    pq.write_table(tables[1], tmp_path / "spine.parquet")
+    stored = spark.read.parquet(str(tmp_path / "spine.parquet"))
+    for same in (spine, stored, stored.where("i > 3").select("user", "asked")):
+        assert asof_near.is_worth(events, same)
     for other in (spine.limit(3), spine.where(F.rand() < 0.5), spine.distinct()):
         assert not asof_near.is_worth(events, other)
 

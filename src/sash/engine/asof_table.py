@@ -22,7 +22,7 @@ from sash.engine.asof_windows import AsOfWindows, blocks
 from sash.engine.columns import one_array
 from sash.engine.expressions import outputs
 from sash.engine.moments import Moments
-from sash.engine.order import codes_of, ticks
+from sash.engine.order import codes_of, direct_codes, ticks
 from sash.engine.parts import Part, Sorted
 from sash.engine.reached import Near, only, only_cells
 from sash.engine.team import Team
@@ -67,7 +67,8 @@ def aggregate(
         near = Near.to(times, begins, reach_of(query, events.schema))
         rows, of_codes = _in_order(_keyless(query), events, there, near, team)
         plan = plan_of(_keyless(query), rows.table.schema, options)
-        first, stop = (np.repeat(e, np.diff(begins)) for e in (of_codes[:-1], of_codes[1:]))
+        counts = np.diff(begins)
+        first, stop = (np.repeat(each, counts) for each in (of_codes[:-1], of_codes[1:]))
         moments = Moments(times, first, stop, _known(asked, back))
         answers = _run(plan, rows, moments, team)
         found = {
@@ -127,18 +128,30 @@ def _sides(
 ) -> tuple[Side, Side]:
     """Events and spine, equal keys with equal codes."""
     assert query.spine is not None
-    n, columns = events.num_rows, []
+    keys = []
     for names in zip(query.by, query.spine.by, strict=True):
         kind = common_type("key", names, events.schema, spine.schema)
-        both = (t.column(name).cast(kind) for t, name in zip((events, spine), names, strict=True))
-        columns.append(one_array(pa.chunked_array([c for each in both for c in each.chunks], kind)))
-    codes = codes_of(columns, team)
+        both = zip((events, spine), names, strict=True)
+        keys.append([one_array(table.column(name)).cast(kind) for table, name in both])
     times = ticks(one_array(events.column(query.time)), query.time)
     moments = ticks(asked, query.spine.time, nulls=True).astype(times.dtype, copy=False)
-    if codes is None:
+    if not keys:
         return Side(None, times), Side(None, moments)
-    mine, theirs = (Codes(values, codes.size) for values in (codes.values[:n], codes.values[n:]))
+    mine, theirs = _codes(keys, team)
     return Side(mine, times), Side(theirs, moments)
+
+
+def _codes(keys: list[list[pa.Array]], team: Team) -> list[Codes]:
+    """The codes of events and spine, from the columns of both of each key."""
+    columns = keys[0]
+    if len(keys) == 1 and all(pa.types.is_integer(c.type) and not c.null_count for c in columns):
+        found = direct_codes([c.to_numpy() for c in columns], team)
+        if found is not None:  # nothing had to be copied to one column
+            return found
+    codes = codes_of([one_array(pa.chunked_array(both)) for both in keys], team)
+    assert codes is not None
+    n = len(columns[0])
+    return [Codes(values, codes.size) for values in (codes.values[:n], codes.values[n:])]
 
 
 def _begins(side: Side, order: Arrangement | None) -> np.ndarray:

@@ -18,7 +18,10 @@ from sash.engine.bounds import FURTHEST, INTEGERS, LEAST, PAST
 from sash.engine.frames import time_target
 from sash.engine.tape import Tape
 from sash.kernel.compiled import compiled
-from sash.kernel.words import Int64, Memory, Partial, Partials, attach, get
+from sash.kernel.words import BELOW, Int64, Memory, Partial, Partials, attach, below, get
+
+NEAR = 4 * BELOW
+"""Rows after the last rank that are counted, before steps double."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +91,15 @@ def rank(memory: Memory, at: At, n: int, base: int, kind: int) -> At:
 def gallop(q: Any, row: int, stop: int, edge: Any, past: bool) -> int:
     """The first row from `row` on that is not before an edge, or `stop`.
 
-    Steps double while rows are before the edge; the last one is bisected.
+    The next few rows are counted, without a branch that cannot be predicted (`edges.py`). Beyond
+    them steps double while rows are before the edge; the last one is bisected.
     """
+    near = row + NEAR
+    while not past and row < near and row + BELOW <= stop:
+        moves = below(q.time, row, edge)
+        row += moves
+        if moves < BELOW:
+            return row
     step = 1
     while row + step <= stop and before(get(q.time, row + step - 1), edge, past):
         row += step
@@ -119,7 +129,10 @@ class RankFinder:
     """Ranks of moments, moved by so much, among rows; keeps its place."""
 
     def __init__(self, dtype: np.dtype, by: Any = 0, past: bool = False) -> None:
-        self._kind = PAST * past | INTEGERS * (dtype.kind == "i")
+        is_integer = dtype.kind == "i"
+        if is_integer and past and by < FURTHEST:  # at an edge or before: before the next one
+            by, past = by + 1, False
+        self._kind = PAST * past | INTEGERS * is_integer
         self._at, self._dtype = At(0, dtype.type(by)), dtype
         self._run = ranking(dtype)
 

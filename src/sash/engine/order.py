@@ -113,22 +113,39 @@ def column_codes(column: pa.Array, team: Team) -> Codes:
 
 def integer_codes(values: np.ndarray, team: Team) -> Codes:
     """Integers less the least of them, or hashed where they are far apart."""
-    n = len(values)
-    if n == 0:
-        return Codes(np.zeros(0, np.int64), 1)
-    least = min(team.over(n, lambda a, b: int(values[a:b].min())))
-    span = max(team.over(n, lambda a, b: int(values[a:b].max()))) - least
-    if span >= max(DIRECT, 2 * n):
-        return hashed(pa.array(values), team)
-    if values.dtype == np.int64 and least >= 0 and least + span < max(DIRECT, 2 * n):
-        return Codes(np.ascontiguousarray(values), least + span + 1)
-    codes, zero = room(n, np.int64), values.dtype.type(least)
+    found = direct_codes([values], team)
+    return hashed(pa.array(values), team) if found is None else found[0]
+
+
+def direct_codes(parts: list[np.ndarray], team: Team) -> list[Codes] | None:
+    """For each part of some integers, of one type, its integers less the least of all; None
+    where they are far apart."""
+    ends = [_ends(values, team) for values in parts if len(values)]
+    if not ends:
+        return [Codes(np.zeros(0, np.int64), 1) for _ in parts]
+    least, most = min(low for low, _ in ends), max(high for _, high in ends)
+    dense = max(DIRECT, 2 * sum(map(len, parts)))
+    if most - least >= dense:
+        return None
+    if parts[0].dtype == np.int64 and least >= 0 and most < dense:
+        return [Codes(np.ascontiguousarray(values), most + 1) for values in parts]
+    return [Codes(_less(values, least, team), most - least + 1) for values in parts]
+
+
+def _ends(values: np.ndarray, team: Team) -> tuple[int, int]:
+    """The least and the largest of some integers."""
+    least = min(team.over(len(values), lambda a, b: int(values[a:b].min())))
+    return least, max(team.over(len(values), lambda a, b: int(values[a:b].max())))
+
+
+def _less(values: np.ndarray, by: int, team: Team) -> np.ndarray:
+    codes, zero = room(len(values), np.int64), values.dtype.type(by)
 
     def less(a: int, b: int) -> None:
         np.subtract(values[a:b], zero, codes[a:b], dtype=np.int64, casting="unsafe")
 
-    team.over(n, less)
-    return Codes(codes, span + 1)
+    team.over(len(values), less)
+    return codes
 
 
 def hashed(column: pa.Array, team: Team) -> Codes:

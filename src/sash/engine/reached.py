@@ -61,16 +61,14 @@ class Near:
 
         `begins`: the first moment of each code, and then their number.
         """
-        limits = (-np.inf, np.inf) if times.dtype.kind == "f" else (LEAST, FURTHEST)
-        ends = np.empty((len(begins) - 1, 2), times.dtype)
-        ends[:] = limits[::-1]  # of a code without moments: nothing
-        first, last = begins[:-1], begins[1:] - 1
-        some = first <= last
-        ends[some] = limits
-        if reach.by_time:
-            ends[some, 0] = moved(times[first[some]], -reach.behind)  # type: ignore[operator]
-        if reach.ahead is not None and reach.rows_ahead == 0:
-            ends[some, 1] = moved(times[last[some]], reach.ahead)
+        least, most = (-np.inf, np.inf) if times.dtype.kind == "f" else (LEAST, FURTHEST)
+        some = begins[:-1] < begins[1:]  # a code without moments reaches nothing
+        first, last = times[begins[:-1] * some], times[begins[1:] - 1]
+        is_bounded = reach.ahead is not None and reach.rows_ahead == 0
+        earliest = moved(first, -reach.behind) if reach.by_time else least  # type: ignore[operator]
+        latest = moved(last, reach.ahead) if is_bounded else most  # type: ignore[arg-type]
+        ends = np.empty((len(some), 2), times.dtype)
+        ends[:, 0], ends[:, 1] = np.where(some, earliest, most), np.where(some, latest, least)
         return Near(ends)
 
     def rows(self, times: np.ndarray, codes: np.ndarray | None, team: Team) -> np.ndarray | None:

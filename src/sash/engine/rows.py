@@ -149,8 +149,10 @@ class Rows:
         return self.keys[max(0, int(np.searchsorted(self.keys, row, "right")) - 1) :]
 
     def _check_order(self, times: np.ndarray, starts: np.ndarray) -> None:
-        back = np.flatnonzero(times[1:] < times[:-1]) + 1
-        wrong = np.setdiff1d(back, starts)
+        earlier = np.zeros(len(times), np.bool_)
+        earlier[1:] = times[1:] < times[:-1]
+        earlier[starts] = False
+        wrong = np.flatnonzero(earlier)
         before = self.time.values[-1:]
         if (len(starts) == 0 or starts[0] != 0) and len(before) and times[0] < before[0]:
             wrong = np.append(0, wrong)

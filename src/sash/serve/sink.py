@@ -7,8 +7,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sash import stores
 from sash.engine.columns import one_array
@@ -153,29 +153,30 @@ def _description(values: Batch) -> str:
     return found
 
 
-ONE, PAIR = tuple_head(1), tuple_head(2)
+PAIR = tuple_head(2)
 
 
 def _values(definition: Definition, table: pa.Table) -> dict[bytes, bytes]:
-    """For each key its values from moments on, in order, as `encode` gives a tuple of pairs of a
-    moment and values; nothing for a key that is to go."""
-    times = pa.array(ticks(one_array(table.column(definition.time)), definition.time))
-    if definition.lead:  # a key may have several moments
-        order = pc.sort_indices(times)
-        table, times = table.take(order), times.take(order)
-    n = table.num_rows
+    """For each key its values from moments on, encoded; nothing for a key that is to go."""
+    n, nothing = table.num_rows, encode(definition.nothing)
     columns = {name: one_array(table.column(name)) for name in table.column_names}
     names = key_names([columns[name] for name in definition.by], n)
+    times = ticks(columns[definition.time], definition.time)
     values = tuples([encoded(columns[name]) for name in definition.outputs], n)
-    nothing, moments = encode(definition.nothing), encoded(times)
-    if not definition.lead:
-        each = zip(names, moments, values, strict=True)
-        return {k: b"" if v == nothing else ONE + PAIR + t + v for k, t, v in each}
-    steps: dict[bytes, list[bytes]] = {}
-    for name, time, value in zip(names, moments, values, strict=True):
-        steps.setdefault(name, []).append(PAIR + time + value)
-    none = {PAIR + time + nothing for time in set(moments)}
-    return {
-        key: b"" if len(some) == 1 and some[0] in none else b"".join((tuple_head(len(some)), *some))
-        for key, some in steps.items()
-    }
+    rows = list(zip(names, encoded(pa.array(times)), values, strict=True))
+    found = {name: _steps([(time, value)], nothing) for name, time, value in rows}
+    if len(found) == n:
+        return found
+    several: dict[bytes, list[tuple[bytes, bytes]]] = {}
+    for row in np.argsort(times, kind="stable").tolist():
+        name, time, value = rows[row]
+        several.setdefault(name, []).append((time, value))
+    return {name: _steps(steps, nothing) for name, steps in several.items()}
+
+
+def _steps(steps: list[tuple[bytes, bytes]], nothing: bytes) -> bytes:
+    """What `encode` gives for a tuple of pairs, each a moment and the values from it on; nothing
+    where these are those of a key without rows."""
+    if len(steps) == 1 and steps[0][1] == nothing:
+        return b""
+    return tuple_head(len(steps)) + b"".join([PAIR + time + value for time, value in steps])

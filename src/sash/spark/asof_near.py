@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from sash.plan.reach import Reach
 from sash.spark.split import Clock, estimated_size
 
-WORTH = 1 << 26
+WORTH = 1 << 24
 """Bytes of events, as Spark estimates them, from which on it is worth to look for those out of
 reach."""
 
