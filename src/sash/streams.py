@@ -89,7 +89,8 @@ class Live:
             raise ValueError("lead gives values ahead of time: use it with emit='update'")
         if query.every is not None and emit == "arrival":
             raise ValueError("every gives a window once, when it is complete: use emit='final'")
-        self._query, self._emit, self._late, self._planning = query, emit, late, Options(**planning)
+        self._query, self._emit, self._late = query, emit, late
+        self._planning = Options(**planning, rows="stream")
         self._delay, self._idle = duration_or_number(delay, "delay"), idle
         self._lead = duration_or_number(lead, "lead")
         self._allow_pickle = allow_pickle

@@ -26,7 +26,7 @@ from sash.plan.explain import Explanation, explain
 from sash.plan.expressions import Expression
 from sash.plan.lower import lowered
 from sash.plan.periodic import Every
-from sash.plan.plan import Options, Plan, plan_of
+from sash.plan.plan import Options, Plan, over_table, plan_of
 from sash.windows import Closed
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ class Windowed(Generic[T]):
         query, planning, source = self.query(**aggregations), self._planning(), self._in_process()
         check_needed(query, source)
         schema = computable(source.schema(query.columns()).empty_table()).schema
-        return plan_of(query, schema, planning)
+        return plan_of(query, schema, over_table(query, planning))
 
     def table(self, columns: Sequence[str]) -> pa.Table:
         """Some columns of the data, as a pyarrow Table."""

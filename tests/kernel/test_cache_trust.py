@@ -161,7 +161,7 @@ def test_code_that_numba_cannot_load_is_compiled_again(
     (file,) = (tmp_path / "kernels").iterdir()
     entry = cache._read(file)
     assert entry is not None
-    file.write_bytes(cache._as_bytes(Entry(entry.notes, b"no pickle")))
+    file.write_bytes(cache.as_bytes(Entry(entry.notes, b"no pickle")))
     (said,) = slide()
     assert "cannot be loaded (UnpicklingError" in said
     assert slide() == []
@@ -174,13 +174,13 @@ def test_a_forged_entry_does_not_run(tmp_path: Path, slide: Callable[[], list[st
     (file,) = (tmp_path / "kernels").iterdir()
     notes = cache._read(file).notes  # type: ignore[union-attr]
     trap = f"cos\nmkdir\n(V{tmp_path / 'trap'}\ntR.".encode()  # a pickle that makes a directory
-    file.write_bytes(cache._as_bytes(Entry(notes, trap)))
+    file.write_bytes(cache.as_bytes(Entry(notes, trap)))
     os.chown(file, OTHER, OTHER)
     (said,) = slide()
     assert "belongs to another user" in said
     assert not (tmp_path / "trap").exists()
     os.chown(file, 0, 0)
-    file.write_bytes(cache._as_bytes(Entry(notes, trap)))
+    file.write_bytes(cache.as_bytes(Entry(notes, trap)))
     slide()
     assert (tmp_path / "trap").exists(), "the forged entry was no threat, and so no test"
 

@@ -49,7 +49,7 @@ def own_kernels(tmp_path: Path) -> int:
 def change(file: Path, processor: tuple[str, str, str]) -> None:
     entry = cache._read(file)
     assert entry is not None
-    file.write_bytes(cache._as_bytes(Entry({**entry.notes, "processor": processor}, entry.code)))
+    file.write_bytes(cache.as_bytes(Entry({**entry.notes, "processor": processor}, entry.code)))
 
 
 def test_a_shipped_kernel_is_not_compiled(

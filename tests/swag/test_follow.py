@@ -20,12 +20,15 @@ SHAPES = {  # how far windows reach back and ahead of row i, at most, and how of
     "long": (400, 0, 0.0),
     "gaps": (12, 2, 0.05),
     "empty": (2, -1, 0.02),
+    "even": (30, -1, 0.02),
 }
 
 
 def bounds(random: Random, shape: str, n: int) -> tuple[np.ndarray, np.ndarray]:
     """Bounds that only grow; some windows are empty, some have nothing of the one before."""
     back, ahead, jumps = SHAPES[shape]
+    if shape == "even":
+        return even_bounds(random, back, jumps, n)
     lo, hi, a, b = [], [], 0, 0
     for i in range(n):
         a = max(a, i - random.randint(back // 2, back))
@@ -37,16 +40,30 @@ def bounds(random: Random, shape: str, n: int) -> tuple[np.ndarray, np.ndarray]:
     return np.array(lo, np.int64), np.array(hi, np.int64)
 
 
+def even_bounds(random: Random, back: int, jumps: float, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds that move by one row or, seldom, stay; where windows jump, the next key begins."""
+    lo, hi, a, b = [], [], 0, 0
+    for i in range(n):
+        if random.random() < jumps:
+            a = b = i
+        b = min(b + (random.random() > 0.05), i + 1)
+        a = min(max(a, min(b - back, a + 1)), b)
+        lo.append(a)
+        hi.append(b)
+    return np.array(lo, np.int64), np.array(hi, np.int64)
+
+
 def follow(
-    window: Any, xs: Any, lo: np.ndarray, hi: np.ndarray, random: Random, most: int
-) -> list[Any]:
+    window: Any, xs: Any, lo: np.ndarray, hi: np.ndarray, random: Random, most: int,
+    even: bool = False,
+) -> list[Any]:  # fmt: skip
     """The answers of calls for up to `most` rows, each given only what no call has reached."""
     answers: list[Any] = []
     while len(answers) < len(lo):
         rows = slice(len(answers), len(answers) + random.randint(1, most))
         base = min(window.reached, len(xs) - 1)
         longest = int((hi[rows] - lo[rows]).max())
-        found, nulls = window.follow(xs[base:], base, lo[rows], hi[rows], longest)
+        found, nulls = window.follow(xs[base:], base, lo[rows], hi[rows], longest, even=even)
         assert nulls is None
         answers += found if isinstance(found, list) else found.tolist()
     return answers
@@ -84,7 +101,9 @@ def test_answers_are_those_of_the_windows(
     wanted = expected(case.make(), xs, lo, hi)
     for most in (1, 40, n):
         window = algorithm(case.make(), compiled=compiled)
-        found = follow(window, np.array(xs) if compiled else xs, lo, hi, random, most)
+        found = follow(
+            window, np.array(xs) if compiled else xs, lo, hi, random, most, shape == "even"
+        )
         window.check()
         for i in range(n):
             if lo[i] < hi[i]:  # of an empty one, nothing is said

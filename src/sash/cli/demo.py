@@ -55,7 +55,7 @@ planes_week = { function = "count_distinct", of = "tailnum", over = "week" }
 last_50 = { function = "mean", of = "delay", over = { rows = 50 } }
 streak_day = { function = "flights_monoids:streak", of = "delay", over = "day" }
 
-[aggregations.p90_day]                   # a sketch; exact up to k rows
+[aggregations.p90_day]                   # on a stream a sketch, exact up to k rows
 function = "sash.monoids:Quantiles"
 options = { k = 400, at = 0.9 }
 of = "delay"

@@ -51,12 +51,16 @@ class Run(NamedTuple):
 
 
 class Bounds(NamedTuple):
-    """The windows of some rows: rows lo[i] to hi[i] - 1, and the extremes of their lengths."""
+    """The windows of some rows: rows lo[i] to hi[i] - 1, and the extremes of their lengths.
+
+    `even`: from a row to the next of its key, neither end moves by more than one row.
+    """
 
     lo: np.ndarray
     hi: np.ndarray
     longest: int
     shortest: int
+    even: bool = False
 
     @property
     def sizes(self) -> np.ndarray:

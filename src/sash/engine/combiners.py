@@ -65,7 +65,7 @@ class Combiner:
         """The answers over windows of known rows, and which are null."""
         inputs, window = self._inputs, self._window
         if self._typed:
-            return window.follow(inputs.values, inputs.base, *known[:3], allocate)
+            return window.follow(inputs.values, inputs.base, *known[:3], allocate, known.even)
         with localcontext(EXACT):  # Python's own rounds decimals to 28 digits
             return window.follow(inputs.values, inputs.base, *known[:3])
 

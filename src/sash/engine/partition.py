@@ -269,7 +269,7 @@ class Steps(NamedTuple):
     held: int
 
 
-def disorder(memory: Memory, begin: int, end: int, keyed: int) -> tuple[int, int]:
+def disorder(memory: Memory, begin: int, end: int) -> tuple[int, int]:
     """How many of rows `begin` to `end` - 1 come before the row before them: in order of code
     and time, and in order of time alone."""
     q = attach(memory)
@@ -277,11 +277,8 @@ def disorder(memory: Memory, begin: int, end: int, keyed: int) -> tuple[int, int
     for i in range(begin, end):
         earlier = int(get(q.time, i) < get(q.time, i - 1))
         by_time += earlier
-        if keyed:
-            code, before = q.codes[i], q.codes[i - 1]
-            by_both += int(code < before) | (int(code == before) & earlier)
-        else:
-            by_both += earlier
+        code, before = q.codes[i], q.codes[i - 1]
+        by_both += int(code < before) | (int(code == before) & earlier)
     return by_both, by_time
 
 

@@ -179,7 +179,7 @@ class Percentile:
         self._share, self._interpolation = asked.share, interpolation
         self._mixes = interpolation in ("linear", "midpoint")
         self._times = pa.types.is_temporal(kind)
-        self._kind = pa.float64() if self._mixes and not self._times else kind
+        self._kind = asked.result([kind]) or pa.float64()
         self._ranks, self._values = Ranks(), Tape(dtype)
         self._sorted = np.empty(0, np.int64)  # rows of the last block, by value
         self._run = compiled(order, time_target(np.dtype(np.float64), At, Columns)).run
@@ -209,6 +209,8 @@ class Percentile:
         found = self._interpolated(values, pairs, known.sizes)
         if found.dtype == object:
             return [answers_as(found.tolist(), known.sizes == 0, self._kind)]
+        if self._kind == pa.float64():
+            found = found.astype(np.float64, copy=False)  # Arrow refuses what it has to round
         return [answers_as(found, known.sizes == 0, self._kind)]
 
     def _in_order(self, first: int, end: int) -> np.ndarray:

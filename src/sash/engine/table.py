@@ -21,7 +21,7 @@ from sash.engine.parts import Part, Sorted, split
 from sash.engine.team import Team
 from sash.plan.definition import Query, output_schema
 from sash.plan.periodic import KIND
-from sash.plan.plan import BY_DEFAULT, Options, Plan, plan_of
+from sash.plan.plan import BY_DEFAULT, Options, Plan, over_table, plan_of
 
 
 def aggregate(
@@ -65,7 +65,7 @@ def _aggregate(query: Query, table: pa.Table, threads: int | None, options: Opti
             if query.every.changes:
                 found = ChangedWindows(plan).of(found)
             return with_keys(query, table, codes, by_end(inner, found))
-        plan = plan_of(replace(query, by=()), rows.table.schema, options)
+        plan = plan_of(replace(query, by=()), rows.table.schema, over_table(query, options))
         for name, answers in run_rows(plan, rows, team).items():
             table = table.append_column(name, answers if order is None else order.back(answers))
     return table

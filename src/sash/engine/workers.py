@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sash.engine.bounds import Bounds
 from sash.engine.combiners import Combiner
@@ -27,6 +28,7 @@ from sash.engine.slice_partials import SliceCombiner, SlicePartials
 from sash.engine.tape import Tape
 from sash.engine.window_functions import WindowFunction
 from sash.plan.plan import Plan, State
+from sash.plan.types import number_type
 
 
 class Worker(Protocol):
@@ -154,19 +156,25 @@ class RowByPlace:
 
 
 class ArgBest:
-    """The value of the second column in the row whose first one is best: ArgMax, ArgMin."""
+    """The value of the second column in the row whose first one is best: ArgMax, ArgMin.
+
+    Of measures that are not numbers, such as text, all rows come at once, and ranks are compared.
+    """
 
     def __init__(self, plan: Plan, state: State) -> None:
         self._rows = 0
-        kinds = [plan.schema.field(name).type for name in state.columns]
-        self._arguments = ColumnBuffer(kinds[1])
-        self._best = combiner_of(plan, state, [kinds[0], pa.int64()])
+        measure, argument = (plan.schema.field(name).type for name in state.columns)
+        self._arguments = ColumnBuffer(argument)
+        self._by_rank = number_type(measure) is None
+        kinds = [pa.int64() if self._by_rank else measure, pa.int64()]
+        self._best = combiner_of(plan, state, kinds)
 
     def take(self, columns: list[pa.Array]) -> None:
         rows = np.arange(self._rows, self._rows + len(columns[0]))
         self._rows += len(rows)
         self._arguments.add(columns[1])
-        self._best.take([columns[0], pa.array(rows)])
+        measures = ranks_of(columns[0]) if self._by_rank else columns[0]
+        self._best.take([measures, pa.array(rows)])
 
     def answer(self, bounds: Bounds | Pieces) -> list[pa.Array]:
         known: Any = self._best.known(bounds)
@@ -177,6 +185,15 @@ class ArgBest:
     def forget(self, row: int) -> None:
         self._best.forget(row)
         self._arguments.forget(row)
+
+
+def ranks_of(column: pa.Array) -> pa.Array:
+    """For each value its rank among all of the column's, equal ones alike; null for a null."""
+    coded = column.dictionary_encode()
+    order = np.asarray(pc.sort_indices(coded.dictionary))
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order))
+    return pa.array(ranks).take(coded.indices)
 
 
 WORKERS: dict[str, Callable[[Plan, State], Worker]] = {

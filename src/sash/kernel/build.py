@@ -10,13 +10,14 @@ import inspect
 import logging
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numba import types
 from numba.np.numpy_support import from_dtype
 
-from sash.kernel import cache, code, machine, source, words
+from sash.kernel import cache, code, machine, sent, source, words
 from sash.kernel.arithmetic import fitting, follows_python
 from sash.kernel.bind import Binder
 from sash.kernel.compiled import Answer, Kernel, Target, records_of
@@ -32,14 +33,18 @@ log = logging.getLogger("sash")
 
 
 def kernel(driver: Callable[..., Any], target: Target, name: str) -> Kernel:
-    """A kernel that came with Sash, from the user's cache, or compiled while others wait for it."""
+    """A kernel that came with Sash, that was sent, from the user's cache, or compiled while others
+    wait for it."""
     shipped = f"{driver.__name__}_{name}"
+    found = _loaded(driver, cache.shipped(shipped))
+    if found is not None:
+        return found
     own = f"{shipped}_{fingerprint(code.processor())[:8]}"
-    found = _loaded(driver, cache.shipped(shipped)) or _loaded(driver, cache.read(own))
+    found = _loaded(driver, sent.received(own)) or _loaded(driver, cache.read(own))
     if found is None:
         with cache.locked(own):
             found = _loaded(driver, cache.read(own)) or _compiled(driver, target, name, own)
-    return found
+    return replace(found, name=own)
 
 
 def _loaded(driver: Callable[..., Any], entry: cache.Entry | None) -> Kernel | None:

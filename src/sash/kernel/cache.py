@@ -55,7 +55,7 @@ def cache_dir() -> Path:
 def shipped(name: str) -> Entry | None:
     """The entry of a kernel that came with Sash; as trusted as the files beside it."""
     try:
-        return _from_bytes((SHIPPED / f"{name}.kernel").read_bytes(), SHIPPED / name)
+        return from_bytes((SHIPPED / f"{name}.kernel").read_bytes(), SHIPPED / name)
     except Unusable as problem:
         warn(f"{problem}; compiling instead")
     except OSError:  # not there, or Sash is in an archive
@@ -79,7 +79,7 @@ def write(name: str, entry: Entry) -> None:
         directory = cache_dir()
         _make(directory)
         if _existing(directory) is not None:
-            _write(directory / f"{name}.kernel", _as_bytes(entry))
+            _write(directory / f"{name}.kernel", as_bytes(entry))
     except (Unusable, OSError) as problem:
         warn(f"{problem}; the kernel is not kept, and other processes will compile it again")
 
@@ -164,7 +164,7 @@ def _read(path: Path) -> Entry | None:
         with open(path, "rb", opener=_unfollowed) as file:
             found = os.fstat(file.fileno())  # of what is open: a name may change hands
             _check_owner(found, path)
-            return _from_bytes(file.read(), path)
+            return from_bytes(file.read(), path)
     except FileNotFoundError:
         return None
     except OSError as problem:
@@ -196,13 +196,15 @@ def _remove(path: Path) -> None:
         path.unlink()
 
 
-def _as_bytes(entry: Entry) -> bytes:
+def as_bytes(entry: Entry) -> bytes:
+    """A file's content."""
     notes = json.dumps(entry.notes).encode()
     rest = len(notes).to_bytes(LENGTH, "little") + notes + entry.code
     return HEAD + hashlib.sha256(rest).digest() + rest
 
 
-def _from_bytes(content: bytes, path: Path) -> Entry:
+def from_bytes(content: bytes, path: Path | str) -> Entry:
+    """What a file's content says; `path`: what it is called where it is damaged."""
     start = len(HEAD) + DIGEST
     rest = memoryview(content)[start:]
     digest = content[len(HEAD) : start]

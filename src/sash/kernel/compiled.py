@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from sash.kernel import words
+from sash.kernel import sent, words
 from sash.kernel.layout import Layout
 from sash.monoids.fingerprint import fingerprint
 from sash.monoids.monoid import Monoid
@@ -40,10 +40,11 @@ class Answer:
 
 @dataclass(frozen=True)
 class Kernel:
-    """A compiled driver, and what its answers look like."""
+    """A compiled driver, what its answers look like, and its name where others may lack it."""
 
     run: Callable[..., Any]
     answer: Answer | None
+    name: str | None = None
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,8 @@ def compiled(driver: Callable[..., Any], target: Target) -> Kernel:
                 from sash.kernel.build import kernel
 
                 found = _kernels[driver.__name__, name] = kernel(driver, target, name)
+    if found.name is not None:
+        sent.note(found.name)
     return found
 
 

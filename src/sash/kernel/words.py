@@ -58,6 +58,7 @@ class Windows(NamedTuple):
     n: int
     lo: Address
     hi: Address
+    even: int = 0  # from a window to the next that it overlaps, neither end moves by two rows
 
 
 COLUMNS = {name: np.dtype(name.lower()) for name in ("Int64", "Int32", "Int8", "Float64")}

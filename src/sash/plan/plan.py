@@ -9,17 +9,19 @@ record, so what it says is what runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from sash.kernel.layout import Layout
 from sash.monoids.extremes import ArgMax, ArgMin
 from sash.monoids.fingerprint import fingerprint
 from sash.monoids.monoid import Monoid
+from sash.plan.at_hand import from_rows
 from sash.plan.choose import Choice, Latency, Need, choose
 from sash.plan.definition import Aggregation, Query
 from sash.plan.policy import obeys_typed
@@ -27,7 +29,7 @@ from sash.plan.reach import Reach, reach_of_frame
 from sash.plan.sharing import loops, share
 from sash.plan.slicing import Slices, slices_of
 from sash.plan.typed import typed_monoid, with_nanoseconds
-from sash.plan.types import number_types, tick_kind, unit_of
+from sash.plan.types import is_ranked, number_type, tick_kind, unit_of
 from sash.windows.frames import Calendar, Frame, Groups, OwnBounds, Policy, Rows, Session
 
 Kind = Literal[
@@ -42,13 +44,21 @@ combines measures and looks the argument up by its row; `combine` is a monoid; `
 
 
 class Options(NamedTuple):
-    """Decisions that the user makes instead of the planner."""
+    """Decisions that the user makes instead of the planner, and how rows come: a whole table at
+    once, batch by batch, or as a stream."""
 
     latency: Latency = "average"
     algorithm: str | None = None
+    rows: Literal["whole", "batches", "stream"] = "batches"
 
 
 BY_DEFAULT = Options()
+
+
+def over_table(query: Query, options: Options) -> Options:
+    """The options of a query over a table in process: its rows are there at once, except those
+    of windows of slices."""
+    return options._replace(rows="whole") if query.every is None else options
 
 
 @dataclass(frozen=True)
@@ -166,7 +176,9 @@ def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> P
     unit = unit_of(schema.field(query.time).type)
     frames: dict[Any, FramePlan] = {}
     groups: dict[Any, list[str]] = {}
-    for out, a in query.aggregations.items():
+    given = query.aggregations
+    wanted = {out: from_rows(a, query, schema, options) for out, a in given.items()}
+    for out, a in wanted.items():
         frame = a.frame
         assert frame is not None
         if frame not in frames:
@@ -179,8 +191,8 @@ def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> P
     slices = slices_of(kinds_of_windows, unit, whole)
     states: list[State] = []
     place: dict[str, tuple[int, int]] = {}
-    for (frame, condition, columns, kind, _), outs in _by_server(groups, query, schema):
-        asked, members = _distinct([query.aggregations[out] for out in outs])
+    for (frame, condition, columns, kind, _), outs in _by_server(groups, wanted, schema):
+        asked, members = _distinct([wanted[out] for out in outs])
         try:
             state = State(len(states), frames[frame].number, kind, columns, asked)
             state = _kept(state, frames[frame], slices, schema, options)
@@ -189,8 +201,7 @@ def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> P
         states.append(replace(state, condition=condition, pieces=frame.pieces))
         place |= {out: (state.number, k) for out, k in zip(outs, members, strict=True)}
     kinds = {
-        out: a.result([schema.field(name).type for name in a.columns])
-        for out, a in query.aggregations.items()
+        out: a.result([schema.field(name).type for name in a.columns]) for out, a in given.items()
     }
     query.output_types(schema, kinds)  # raises what is wrong with results
     outputs = tuple(Output(out, *place[out], kind) for out, kind in kinds.items())
@@ -228,18 +239,19 @@ def _apart(a: Aggregation, schema: pa.Schema) -> Any:
         return a.how
     if a.function is not None:
         return fingerprint(a.function)
-    return (a.how, a.share, a.interpolation, a.place)
+    kind = a.result([schema.field(name).type for name in a.columns])
+    return (a.how, a.share, a.interpolation, a.place, str(kind))
 
 
 def _by_server(
-    groups: dict[Any, list[str]], query: Query, schema: pa.Schema
+    groups: dict[Any, list[str]], wanted: Mapping[str, Aggregation], schema: pa.Schema
 ) -> Iterator[tuple[Any, list[str]]]:
     """Each group of aggregations that one state, or one loop over several, answers for."""
     for group, outs in groups.items():
         if group[-1] != NUMBERS:
             yield group, outs
             continue
-        typed = [typed_monoid(query.aggregations[out], schema) for out in outs]
+        typed = [typed_monoid(wanted[out], schema) for out in outs]
         shared = share(typed)
         loop = loops(shared.kept)
         served: dict[int, list[str]] = {}
@@ -276,7 +288,7 @@ def _kept(
     state: State, frame: FramePlan, slices: Sequence[Slices], schema: pa.Schema, options: Options
 ) -> State:
     """A state with what is kept for it: the monoid, over rows or over slices, and by what."""
-    kind, columns, asked = state.kind, state.columns, state.asked
+    kind, asked = state.kind, state.asked
     if isinstance(frame.frame, OwnBounds):
         if kind in ("distinct", "percentile", "rank"):
             raise ValueError(
@@ -291,12 +303,7 @@ def _kept(
     items = frame.frame.preceding if isinstance(frame.frame, Rows) else None
     items = None if items is None else max(1, items + 1 + max(0, frame.reach.rows_ahead or 0))
     if kind == "argument":
-        measure = number_types([schema.field(columns[0]).type])
-        if measure is None:
-            return replace(state, kind="combine", **_combined(asked, schema, items, options))
-        monoid = by_row(asked[0]).of((measure[0], number_types([pa.int64()])[0]))  # type: ignore[index]
-        choice = choose(Need(monoid, items, latency=options.latency), options.algorithm)
-        return replace(state, monoid=monoid, kept=(monoid.name,), choice=choice, typed=True)
+        return _argument(state, schema, items, options)
     if kind == "combine":
         cuts = [each for each in slices if frame.number in each.frames]
         if cuts and _sliceable(asked, schema):
@@ -309,6 +316,21 @@ def _kept(
         typed = obeys_typed(asked[0], schema)
         return replace(state, monoid=monoid, kept=(monoid.name,), choice=choice, typed=typed)
     return state
+
+
+def _argument(state: State, schema: pa.Schema, items: int | None, options: Options) -> State:
+    """The state of an argument: measures and rows, ranks of measures that are not numbers, or
+    the pairs themselves."""
+    kind = schema.field(state.columns[0]).type
+    row, measure = np.dtype(np.int64), number_type(kind)
+    by_rank = measure is None and options.rows == "whole" and is_ranked(kind)
+    if measure is None and not by_rank:
+        return replace(state, kind="combine", **_combined(state.asked, schema, items, options))
+    monoid = by_row(state.asked[0]).of((measure or row, row))
+    choice = choose(Need(monoid, items, latency=options.latency), options.algorithm)
+    if by_rank:
+        choice = replace(choice, reason=f"{choice.reason}; by rank, values are sorted once")
+    return replace(state, monoid=monoid, kept=(monoid.name,), choice=choice, typed=True)
 
 
 def _sliceable(asked: Sequence[Aggregation], schema: pa.Schema) -> bool:

@@ -24,6 +24,13 @@ def number_types(kinds: list[pa.DataType]) -> tuple[np.dtype, ...] | None:
     return known if len(known) == len(found) else None
 
 
+def is_ranked(kind: pa.DataType) -> bool:
+    """Whether a column's values are objects that Arrow can sort: text, bytes and decimals."""
+    text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+    return bool(text or pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+                or pa.types.is_decimal(kind))  # fmt: skip
+
+
 def unit_of(kind: pa.DataType) -> int | None:
     """Nanoseconds of one step of a time, a date or a duration; None for numbers."""
     if pa.types.is_timestamp(kind) or pa.types.is_duration(kind) or pa.types.is_time(kind):

@@ -23,6 +23,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StringType, StructField, StructType
 
+from sash.engine.ahead import kernels_of
 from sash.engine.answers import answer_types
 from sash.engine.trial import try_without_rows
 from sash.monoids.pickling import check_pickles
@@ -132,7 +133,8 @@ def run(job: Job) -> DataFrame:
         query = replace(query, by=(*query.by, splits.PART))
         home, dropped = splits.HOME, (*dropped, splits.PART, splits.HOME)
     answers = {name: transferable(kind) for name, kind in job.answers.items()}
-    work = Work(query, tuple(rows.columns), answers, dropped, home, job.options)
+    kernels = kernels_of(query, arrow_schema(rows), job.options)
+    work = Work(query, tuple(rows.columns), answers, dropped, home, job.options, kernels)
     ordered = rows.sortWithinPartitions(*_order(query, job))
     return plain(ordered).mapInArrow(work.function(), output_of(job))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from itertools import chain
 
 import pyarrow as pa
@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from sash.engine.changed import ChangedWindows
 from sash.engine.row_windows import run
+from sash.kernel.sent import receive
 from sash.plan.definition import Query
 from sash.plan.plan import BY_DEFAULT, Options, plan_of
 
@@ -23,7 +24,8 @@ class Work:
 
     `names`: the columns as the query knows them, in their order; `answers`: the types of
     the answers; `dropped`: columns that do not go back; `home`: a column that says
-    which rows do, where a partition has rows of other ranges of time too.
+    which rows do, where a partition has rows of other ranges of time too; `kernels`: what the
+    driver has compiled, so that no worker has to.
     """
 
     query: Query
@@ -32,6 +34,7 @@ class Work:
     dropped: tuple[str, ...] = ()
     home: str | None = None
     options: Options = BY_DEFAULT
+    kernels: Mapping[str, bytes] = field(default_factory=dict)
 
     def function(self) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
         """The function for mapInArrow; it imports what it needs in the worker."""
@@ -50,6 +53,7 @@ def over(work: Work, batches: Batches) -> Iterator[pa.RecordBatch]:
     named = (batch.rename_columns(list(work.names)) for batch in batches)
     first = next(named, None)
     if first is not None:
+        receive(work.kernels)
         plan = plan_of(work.query, first.schema, work.options)
         every = work.query.every
         changed = ChangedWindows(plan) if every is not None and every.changes else None

@@ -271,7 +271,7 @@ def definition_of(
     """The instructions of shards. Times are in UTC: the session's zone may change, rows do not."""
     answers = {name: transferable(kind) for name, kind in job.answers.items()}
     schema = pa.schema(map(_in_utc, job.schema))
-    plan = plan_of(job.query, schema, Options(**planning))
+    plan = plan_of(job.query, schema, Options(**planning, rows="stream"))
     kept = None if idle is None else steps_of(duration_or_number(idle, "idle"), plan.unit)
     if lead and emit != "update":
         raise ValueError("lead gives values ahead of time: use it with emit='update'")

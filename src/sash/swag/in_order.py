@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,16 @@ from sash.monoids.recipe import whole
 from sash.swag.in_order_state import InOrderState
 from sash.swag.inputs import addresses, as_array, check_out, items, rows, written
 from sash.swag.window import Use, in_use
+
+
+class Asked(NamedTuple):
+    """The windows of a call of `follow`: rows lo[i] to hi[i] - 1; xs[0] is row `base`."""
+
+    base: int
+    lo: np.ndarray
+    hi: np.ndarray
+    longest: int
+    even: bool
 
 
 class InOrder(InOrderState):
@@ -127,9 +137,10 @@ class InOrder(InOrderState):
         hi: np.ndarray,
         longest: int,
         allocate: Allocate = new_array,
+        even: bool = False,
     ) -> tuple[Any, Any]:
         with Use(self):
-            return self._follow(xs, base, lo, hi, longest, allocate)
+            return self._follow(xs, Asked(base, lo, hi, longest, even), allocate)
 
     def _insert_all(self, xs: Any) -> None:
         columns = self._columns(xs)
@@ -204,31 +215,31 @@ class InOrder(InOrderState):
         else:
             self._memory.reserve_ring(self._at, max(most, len(self)) + 1)
 
-    def _follow(
-        self, xs: Any, base: int, lo: np.ndarray, hi: np.ndarray, longest: int, allocate: Allocate
-    ) -> tuple[Any, Any]:
+    def _follow(self, xs: Any, asked: Asked, allocate: Allocate) -> tuple[Any, Any]:
         columns = None if isinstance(xs, list) else self._columns(xs)
-        self._memory.reserve_ring(self._at, max(longest, len(self)) + 1)
+        self._memory.reserve_ring(self._at, max(asked.longest, len(self)) + 1)
         driver = type(self).following
         if columns is None and not self.rewrites:  # its totals are of more than a window, and
             driver = drivers.follow  # objects such as lists grow with them
         with self._whole():
             try:
-                return self._follow_by(driver, columns, xs, base, lo, hi, allocate)
+                return self._follow_by(driver, columns, xs, asked, allocate)
             except OverflowError:  # possibly of partials that are in no window: one at a time
                 if self.rewrites:
                     raise
-                return self._follow_by(drivers.follow, columns, xs, base, lo, hi, allocate)
+                return self._follow_by(drivers.follow, columns, xs, asked, allocate)
 
     def _follow_by(
-        self, driver: Any, columns: Any, xs: Any, base: int, lo: Any, hi: Any, allocate: Allocate
+        self, driver: Any, columns: Any, xs: Any, asked: Asked, allocate: Allocate
     ) -> tuple[Any, Any]:
+        base, lo, hi, longest, even = asked
         n = len(lo)
         last = (int(lo[-1]) - self._shift, int(hi[-1]) - self._shift) if n else (0, 0)
-        kernel, cells = self._kernel(driver, columns), self._cells_ahead(*last)
+        kernel, cells = self._kernel(driver, columns), self._cells_ahead(*last, longest)
         if kernel is None or columns is None:
             answers: list[Any] = [None] * n
-            run, windows = self._plain(driver), Windows(base, n, lo.tolist(), hi.tolist())
+            run = self._plain(driver)
+            windows = Windows(base, n, lo.tolist(), hi.tolist(), int(even))
             self._at, self._shift = run(
                 self._q, self._at, self._shift, items(xs), windows, [None] * cells, answers
             )
@@ -239,13 +250,13 @@ class InOrder(InOrderState):
             self._coming = Table(self._layout, cells)
         at, self._shift = kernel.run(
             self._memory.memory(), entered(self._at, self._memory.held), self._shift,
-            addresses(columns), Windows(base, n, lo.ctypes.data, hi.ctypes.data),
+            addresses(columns), Windows(base, n, lo.ctypes.data, hi.ctypes.data, int(even)),
             self._coming.address, out.address,
         )  # fmt: skip
         self._at = left(at, self._memory.held)
         return out.arrays()
 
-    def _cells_ahead(self, lo: int, hi: int) -> int:
+    def _cells_ahead(self, lo: int, hi: int, longest: int) -> int:
         """How many partials `following` keeps of items up to lo and hi, the last row's bounds."""
         return 0
 

@@ -125,7 +125,7 @@ class SubtractOnEvict(InOrder):
     lists = (("items", "f", "e"),)
     following = follow
 
-    def _cells_ahead(self, lo: int, hi: int) -> int:
+    def _cells_ahead(self, lo: int, hi: int, longest: int) -> int:
         return 2 + max(0, hi - self._at.e) + max(0, lo - self._at.f)
 
     def _adopt(self, monoid: Monoid, inputs: Any) -> None:

@@ -100,7 +100,8 @@ class Coming(NamedTuple):
     xs: Any
     first: int
     old: int
-    ahead: Any  # prefixes: cell j - old is the back list up to item j - 1, combined
+    ahead: Any  # prefixes: cell j - anchor is the back list up to item j - 1, combined
+    anchor: int
 
 
 def follow(
@@ -116,12 +117,13 @@ def follow(
 
     The rows between two flips are those whose windows begin before b. Their answers are a
     suffix of the front list, which is in its cell, and a prefix of the back list, which
-    `ahead` gets. Straight loops fill both, and a third one combines them.
+    `ahead` gets. Straight loops fill both, and a third one combines them. `ahead` begins
+    again with each flip, so that it stays in the processor's cache.
     """
     q = attach(memory)
     begins, ends, n = numbers(windows.lo), numbers(windows.hi), windows.n
     f, b, e, back = at
-    new = Coming(xs, shift - windows.base, e, ahead)
+    first, old = shift - windows.base, e
     i = 0
     while i < n:
         begin = begins[i] - shift
@@ -132,17 +134,21 @@ def follow(
                 back = one(q)
             stop = rows_before(begins, i, n, b + shift)
             end = ends[stop - 1] - shift
+            new = Coming(xs, first, old, ahead, e)
             back = fill(q, new, begin, flipped, e, end, back)
-            for k in range(i, stop):
-                if begins[k] < ends[k]:
-                    suffix = get(q.part, begins[k] - shift)
-                    prefix = get(ahead, ends[k] - shift - new.old)
-                    give(out, k, lower(hold(q, ANSWER, combine(suffix, prefix))))
+            if windows.even and in_step(begins, i, stop) and in_step(ends, i, stop):
+                answer_in_step(q, new, begin, ends[i] - shift, i, stop, out)
+            else:
+                for k in range(i, stop):
+                    if begins[k] < ends[k]:
+                        suffix = get(q.part, begins[k] - shift)
+                        prefix = get(ahead, ends[k] - shift - e)
+                        give(out, k, lower(hold(q, ANSWER, combine(suffix, prefix))))
             f, e, i = begins[stop - 1] - shift, end, stop
         else:
             i += 1
-    for j in range(max(new.old, b), e):
-        put(q.part, j, lift(q, item(xs, j + new.first)))
+    for j in range(max(old, b), e):
+        put(q.part, j, lift(q, item(xs, j + first)))
     return At(f, b, e, hold(q, BACK, back)), shift
 
 
@@ -152,17 +158,17 @@ def fill(q: Any, new: Coming, f: int, b: int, e: int, end: int, back: Partial) -
     Neither waits for the other, so a processor works on both at once.
     """
     suffix = one(q)
-    put(new.ahead, e - new.old, back)
+    put(new.ahead, e - new.anchor, back)
     while b > f and e < end:
         b, e = b - 1, e + 1
         suffix = put(q.part, b, combine(item_or_cell(q, new, b), suffix))
-        back = put(new.ahead, e - new.old, combine(back, coming(q, new, e - 1)))
+        back = put(new.ahead, e - new.anchor, combine(back, coming(q, new, e - 1)))
     while b > f:
         b -= 1
         suffix = put(q.part, b, combine(item_or_cell(q, new, b), suffix))
     while e < end:
         e += 1
-        back = put(new.ahead, e - new.old, combine(back, coming(q, new, e - 1)))
+        back = put(new.ahead, e - new.anchor, combine(back, coming(q, new, e - 1)))
     return back
 
 
@@ -174,6 +180,19 @@ def coming(q: Any, new: Coming, j: int) -> Partial:
 def item_or_cell(q: Any, new: Coming, j: int) -> Partial:
     """Item j, from its cell where it was inserted before."""
     return coming(q, new, j) if j >= new.old else get(q.part, j)
+
+
+def in_step(rows: Any, i: int, stop: int) -> bool:
+    """Whether ends of windows that move by at most one row each time move every time."""
+    return rows[stop - 1] - rows[i] == stop - 1 - i
+
+
+def answer_in_step(q: Any, new: Coming, f: int, e: int, i: int, stop: int, out: Any) -> None:
+    """The answers of rows i to stop - 1, whose windows begin at f and end at e, one row later
+    each."""
+    for k in range(stop - i):
+        total = combine(get(q.part, f + k), get(new.ahead, e + k - new.anchor))
+        give(out, i + k, lower(hold(q, ANSWER, total)))
 
 
 STRIDE = 16
@@ -201,8 +220,8 @@ class TwoStacksLite(InOrder):
     lists = (("front", "f", "b"), ("items", "b", "e"))
     following = follow
 
-    def _cells_ahead(self, lo: int, hi: int) -> int:
-        return 1 + max(0, hi - self._at.e)
+    def _cells_ahead(self, lo: int, hi: int, longest: int) -> int:
+        return 1 + min(longest, max(0, hi - self._at.e))
 
     def check(self) -> None:
         at = self._at

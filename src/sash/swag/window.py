@@ -51,6 +51,7 @@ class Window(ABC):
         hi: np.ndarray,
         longest: int,
         allocate: Allocate = new_array,
+        even: bool = False,
     ) -> tuple[Any, Any]:
         """The answers over windows of rows lo[i] to hi[i] - 1, both growing, and which numbers
         of them are null: a column for each number of an answer, or None.
@@ -58,7 +59,8 @@ class Window(ABC):
         Rows are numbered through all calls; xs[0] is the item of row `base`, and xs has
         every row that no call has reached yet. A window has at most `longest` rows; one
         without rows is left without an answer, and not counted as null. `allocate` gives an
-        array for answers.
+        array for answers. `even`: from a window to the next that it overlaps, neither end moves
+        by more than one row.
         """
 
     @property

@@ -231,6 +231,7 @@ class FiBA(Bulks):
         hi: np.ndarray,
         longest: int,
         allocate: Allocate = new_array,
+        even: bool = False,
     ) -> tuple[Any, Any]:
         with Use(self):
             return self._follow(xs, base, lo, hi, longest, allocate)
