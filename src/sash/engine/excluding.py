@@ -102,7 +102,7 @@ def add_partials(memory: Memory, at: At, windows: Windows, out: Outputs) -> At:
 
 
 class Step(NamedTuple):
-    """One piece more: the monoid whose answers are asked, what there is so far, and what gives memory."""
+    """One piece more: the monoid of the answers, what there is so far, and what gives memory."""
 
     monoid: Monoid
     columns: Columns
@@ -130,7 +130,7 @@ class ExcludingCombiner(Combiner):
         """The answers over windows of known rows, and which are null."""
         self._cells.begin()
         first, *others = known.parts
-        total, nulls = super().follow(first, self._cells.take)
+        total, _ = super().follow(first, self._cells.take)
         some = (first.lo < first.hi).view(np.int8)
         others = [piece for piece in others if piece.longest > 0] or others[-1:]
         for piece in others[:-1]:
