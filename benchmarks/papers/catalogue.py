@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.papers import ra
+from benchmarks.papers import flatfit, ra
 from benchmarks.papers.experiment import Paper
 
-PAPERS: dict[str, Paper] = {paper.name: paper for paper in (ra.PAPER,)}
+PAPERS: dict[str, Paper] = {paper.name: paper for paper in (ra.PAPER, flatfit.PAPER)}
