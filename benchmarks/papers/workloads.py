@@ -86,12 +86,17 @@ def resized(xs: Any, n: int) -> Any:
 
 
 def oscillating(algorithm: type[InOrder], monoid: Any, xs: Any, n: int) -> Following:
-    """A window that goes from n / 2 - 1 items to n + 1 and back, with a query after each insertion.
+    """A window whose capacity goes from n to 2n and back, with a query after each insertion."""
+    lo, hi = oscillation(n, rows(xs))
+    return Following(algorithm(monoid.of(kind(xs))), xs, lo, hi, n + 1)
 
-    So a capacity that doubles when it is full and halves below a quarter goes from n to 2n and
-    back in each turn. The items of a turn leave at once.
+
+def oscillation(n: int, items: int) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of windows that go from n + 1 items to n / 2 - 1, at once, and back one by one.
+
+    So a capacity that doubles when it is full and halves below a quarter goes from 2n to n and
+    back in each turn.
     """
     turn = n // 2 + 2
-    row = np.arange(turn * max(1, rows(xs) // turn))
-    window = algorithm(monoid.of(kind(xs)))
-    return Following(window, xs, (row // turn + 1) * turn, n + 2 + row, n + 1)
+    row = np.arange(turn * max(1, items // turn))
+    return (row // turn + 1) * turn, n + 2 + row
