@@ -77,11 +77,11 @@ def write(name: str, rows: list[dict[str, Any]], directory: str | Path, **about:
 
 
 def command() -> str:
-    """The command that runs, without the place it writes to: what to type to get its figures."""
+    """The command that runs, without the places it writes to: what gives its figures."""
     module = getattr(sys.modules["__main__"].__spec__, "name", "benchmarks")
     given = sys.argv[1:]
-    if "--out" in given:
-        place = given.index("--out")
+    for option in {"--out", "--docs"} & {*given}:
+        place = given.index(option)
         del given[place : place + 2]
     return " ".join(["python -m", module.removesuffix(".__main__"), *given])
 

@@ -18,7 +18,7 @@ from benchmarks.measure import write
 from benchmarks.papers import record
 from benchmarks.papers.catalogue import PAPERS
 from benchmarks.papers.experiment import Paper, Size
-from benchmarks.papers.page import Records, page, rst, summary
+from benchmarks.papers.page import Records, index, page, rst, summary
 
 
 def options_of(arguments: list[str] | None) -> argparse.Namespace:
@@ -57,12 +57,15 @@ def records_of(paper: Paper, out: Path, sizes: list[Size]) -> Records:
 
 
 def write_docs(out: Path, folder: Path) -> None:
-    """A page per paper that has records, at the papers' sizes where they were run."""
+    """A page per paper that has records, at the papers' sizes where they were run, and a list."""
     folder.mkdir(parents=True, exist_ok=True)
-    for paper in PAPERS.values():
+    pages = {}
+    for name, paper in PAPERS.items():
         if found := records_of(paper, out, [Size.FULL, Size.QUICK]):
-            (folder / f"{paper.name}.rst").write_text(rst(paper, found))
-            print(f"documentation: {folder / paper.name}.rst")
+            pages[name] = paper, found
+            (folder / f"{name}.rst").write_text(rst(paper, found))
+    (folder / "index.rst").write_text(index(pages))
+    print(f"documentation: {folder}: {', '.join(pages)}")
 
 
 def main(arguments: list[str] | None = None) -> None:

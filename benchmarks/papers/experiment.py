@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 T = TypeVar("T")
 
@@ -54,7 +54,7 @@ class Data:
         self.points = list(points)
         self.names = list(dict.fromkeys(point.series for point in self.points))
 
-    def __getitem__(self, series: str) -> dict[float, float]:
+    def __getitem__(self, series: str) -> dict[Any, float]:
         """The values of a series by x, in order of x (names in the order of measuring)."""
         found = {point.x: point.y for point in self.points if point.series == series}
         named = any(isinstance(x, str) for x in found)

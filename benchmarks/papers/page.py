@@ -48,7 +48,8 @@ def about(record: Record) -> str:
     machine = record.machine
     return (
         f"{record.input}. Size: {record.size}. Measured on {machine['date']} on "
-        f"{machine['cores']} cores of {machine['processor']}, by {record.command}."
+        f"{machine['cores']} cores of {machine['processor']}, with a load of "
+        f"{machine['load']:.1f} at the end, by {record.command}."
     )
 
 
@@ -104,6 +105,29 @@ def rst(paper: Paper, records: Records) -> str:
         if record is not None:
             parts += _rst_of(experiment, record)
     return "\n".join(parts)
+
+
+def index(pages: Mapping[str, tuple[Paper, Records]]) -> str:
+    """The documentation's list of papers, with how many of their claims hold."""
+    parts = [
+        ".. Made by `python -m benchmarks.papers --pages --docs docs/papers`.\n",
+        "The papers' experiments\n=======================\n",
+        "``python -m benchmarks.papers`` (or ``sash bench papers``) runs the experiments of the "
+        "papers on Sash: smaller than in the paper by default, at its sizes with ``--full``. Each "
+        "figure is drawn from what was measured, beside the numbers that the paper gives; whether "
+        "a claim holds is computed from the data.\n",
+    ]
+    for paper, records in pages.values():
+        found = [
+            check
+            for experiment in paper.experiments
+            if experiment.name in records
+            for check in experiment.checks(records[experiment.name].data)
+        ]
+        held = sum(check.holds for check in found)
+        parts.append(f"- :doc:`{paper.name}`: {held} of {len(found)} claims hold.")
+    names = "\n   ".join(pages)
+    return "\n".join(parts) + f"\n\n.. toctree::\n   :hidden:\n\n   {names}\n"
 
 
 def _rst_of(experiment: Experiment, record: Record) -> list[str]:

@@ -1,67 +1,304 @@
-"""Reactive Aggregator: the experiments of section 6 of its paper.
+"""Reactive Aggregator: the figures of section 6 of its paper; ra_tables.py has the tables.
 
 ISS, the paper's baseline, recalculates each window: here Recalc. AW is B-Int.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 
 from benchmarks.papers.experiment import Axis, Check, Data, Experiment, Paper, Point, Reported, Size
-from benchmarks.papers.shapes import crossing
-from benchmarks.papers.workloads import integers, nanoseconds, sliding
+from benchmarks.papers.memory import resident
+from benchmarks.papers.ra_tables import TABLE_3, TABLE_4
+from benchmarks.papers.shapes import crossing, is_ahead, is_flat, is_power, log_fit
+from benchmarks.papers.workloads import integers, nanoseconds, oscillating, sliding
+from benchmarks.swag import steps
 from sash import monoids as m
-from sash.swag import Reactive, Recalc
+from sash.swag import BInt, Reactive, Recalc
 
-SCHEMES = {"ISS": Recalc, "RA": Reactive}
 FUNCTIONS = {"Max": m.Max(), "StdDev": m.StdDev()}
+WINDOW = Axis("items in the window")
+PER_ITEM = Axis("microseconds per item", "linear")
+SLIDES: dict[str, Callable[[int], int]] = {
+    "m = 1": lambda n: 1,
+    "m = 4": lambda n: 4,
+    "m = 64": lambda n: 64,
+    "m = n/16": lambda n: n // 16,
+    "m = n/4": lambda n: n // 4,
+    "m = n": lambda n: n,
+}
+
+
+def repeats(size: Size) -> int:
+    return size.pick(1, 3, 5)
+
+
+def items(size: Size) -> int:
+    return size.pick(2000, 200_000, 2_000_000)
+
+
+def powers(size: Size, first: int, quick: int, full: int, step: int = 1) -> list[int]:
+    """Powers of two from 2^first on, up to a last one that depends on the size of the run."""
+    last = size.pick(first + 3, quick, full)
+    return [1 << k for k in range(first, last + 1, step)]
+
+
+def integers_of(size: Size) -> str:
+    return f"{items(size):,} random 32-bit integers a run"
+
+
+# Figure 6
 
 
 def throughput(size: Size) -> Iterator[Point]:
-    """Figure 6: million items per second, by window size."""
-    items = size.pick(2000, 100_000, 1_000_000)
-    for n in [1 << k for k in size.pick((0, 4), range(11), range(11))]:
+    """Million items per second, by window size."""
+    for n in powers(size, 0, 10, 10):
+        count = max(2000, items(size) * 4 // (n + 16))
         for name, monoid in FUNCTIONS.items():
-            runs = {f"{name} ({scheme})": sliding(algorithm, monoid, integers(items), n)
-                    for scheme, algorithm in SCHEMES.items()}  # fmt: skip
-            for series, spent in nanoseconds(runs, size.pick(1, 3, 5)).items():
+            runs = {
+                f"{name} (ISS)": sliding(Recalc, monoid, integers(count), n),
+                f"{name} (RA)": sliding(Reactive, monoid, integers(count), n),
+            }
+            for series, spent in nanoseconds(runs, repeats(size)).items():
                 yield Point(n, series, 1e3 / spent)
 
 
-def faster_on_large(data: Data) -> list[Check]:
-    """RA is slower on small windows and faster on large ones; StdDev earlier than Max."""
+def pays_off(data: Data) -> list[Check]:
+    """RA is faster on large windows, and from smaller ones on for the costlier function."""
     found, starts = [], {}
     for name in FUNCTIONS:
-        ra, iss = data[f"{name} (RA)"], data[f"{name} (ISS)"]
-        starts[name] = crossing(data, f"{name} (RA)", f"{name} (ISS)")
-        ratio = ra[max(ra)] / iss[max(ra)]
-        said = f"RA / ISS = {ratio:.1f} at {max(ra):,}"
-        found.append(Check(f"RA is faster than ISS on large windows, {name}", said, ratio > 1))
-    sooner = (starts["StdDev"] or 1e9) <= (starts["Max"] or 1e9)
-    said = f"StdDev from {starts['StdDev']}, Max from {starts['Max']} items on"
-    return [*found, Check("RA pays off sooner for the costlier function", said, sooner)]
+        ra, iss = f"{name} (RA)", f"{name} (ISS)"
+        found.append(is_ahead(data, ra, iss, max(data[ra])))
+        starts[name] = crossing(data, ra, iss) or math.inf
+    said = f"StdDev from {starts['StdDev']:g}, Max from {starts['Max']:g} items on"
+    claim = "RA pays off sooner for the costlier function"
+    return [*found, Check(claim, said, starts["StdDev"] <= starts["Max"])]
 
 
-def at_1024(name: str) -> Reported:
+def at_1024(name: str, paper: str) -> Reported:
     def ours(data: Data) -> str:
         ra, iss = data[f"{name} (RA)"], data[f"{name} (ISS)"]
         return f"{ra[1024] / iss[1024]:.1f}" if 1024 in ra else "not run"
 
-    paper = {"Max": "almost 3", "StdDev": "over 10"}[name]
-    return Reported(f"{name}, windows of 1,024: throughput RA / ISS", paper, ours)
+    return Reported(f"{name}, windows of 1,024: throughput of RA / ISS", paper, ours)
 
 
-FIG6 = Experiment(
-    "fig6",
-    "Figure 6",
-    "throughput by window size",
-    Axis("items in the window"),
-    Axis("million items per second"),
-    ("ISS", "RA"),
-    throughput,
-    lambda size: f"{size.pick(2000, 100_000, 1_000_000):,} random 32-bit integers, slide 1",
-    faster_on_large,
-    (at_1024("Max"), at_1024("StdDev")),
+FIG_6 = Experiment(
+    "fig6", "Figure 6", "throughput by window size", WINDOW, Axis("million items per second"),
+    ("ISS", "RA"), throughput,
+    lambda size: f"Slide 1, up to {integers_of(size)}, fewer on large windows", pays_off,
+    (at_1024("Max", "almost 3"), at_1024("StdDev", "over 10")),
+)  # fmt: skip
+
+
+# Figure 7
+
+
+def cost(size: Size) -> Iterator[Point]:
+    """Microseconds per item after one insertion and one eviction."""
+    for n in powers(size, 3, 20, 23):
+        runs = {k: sliding(Reactive, v, integers(items(size)), n) for k, v in FUNCTIONS.items()}
+        for series, spent in nanoseconds(runs, repeats(size)).items():
+            yield Point(n, series, spent / 1e3)
+
+
+def is_logarithmic(data: Data) -> list[Check]:
+    """The measured values are near their best fit a + b log2 n."""
+    found = []
+    for name in data.names:
+        a, b, most = log_fit(data[name])
+        said = f"{a:.3f} + {b:.4f} log2 n, off by {most:.0%} at most"
+        found.append(Check(f"{name} grows as log n", said, b > 0 and most < 0.5))
+    return found
+
+
+FIG_7 = Experiment(
+    "fig7", "Figure 7", "cost of RA by window size", WINDOW, PER_ITEM, ("RA",), cost,
+    lambda size: f"Slide 1, {integers_of(size)}", is_logarithmic,
+)  # fmt: skip
+
+
+# Figure 8
+
+
+def tumbling(size: Size) -> Iterator[Point]:
+    """Microseconds per firing where the whole window is replaced."""
+    for n in powers(size, 3, 16, 20):
+        xs = integers(max(items(size), 4 * n))
+        for name, monoid in FUNCTIONS.items():
+            runs = {f"{name} ({scheme})": sliding(algorithm, monoid, xs, n, n)
+                    for scheme, algorithm in (("ISS", Recalc), ("RA", Reactive))}  # fmt: skip
+            for series, spent in nanoseconds(runs, repeats(size)).items():
+                yield Point(n, series, spent * n / 1e3)
+
+
+def costs_the_same(data: Data) -> list[Check]:
+    found = []
+    for name in FUNCTIONS:
+        ra, iss = data[f"{name} (RA)"], data[f"{name} (ISS)"]
+        ratio = ra[max(ra)] / iss[max(ra)]
+        claim = f"RA costs about the same as ISS, {name}"
+        found.append(Check(claim, f"RA / ISS = {ratio:.2f} at {max(ra):,}", 0.5 < ratio < 2))
+        found.append(is_power(data, f"{name} (RA)", 1))
+    return found
+
+
+FIG_8 = Experiment(
+    "fig8", "Figure 8", "tumbling windows", WINDOW, Axis("microseconds per firing"),
+    ("ISS", "RA"), tumbling, lambda size: f"m = n, at least {integers_of(size)}", costs_the_same,
+)  # fmt: skip
+
+
+# Figure 9
+
+
+def dynamic(size: Size) -> Iterator[Point]:
+    """Microseconds per item where the capacity oscillates between n and 2n, or is fixed."""
+    for n in powers(size, 3, 18, 22, step=size.pick(1, 1, 1)):
+        xs = integers(max(items(size), 2 * n))
+        for name, monoid in FUNCTIONS.items():
+            runs = {
+                f"{name} (fixed)": sliding(Reactive, monoid, xs, n),
+                f"{name} (osc.)": oscillating(Reactive, monoid, xs, n),
+            }
+            for series, spent in nanoseconds(runs, repeats(size)).items():
+                yield Point(n, series, spent / 1e3)
+
+
+def resizing_is_amortized(data: Data) -> list[Check]:
+    found = []
+    for name in FUNCTIONS:
+        fixed, osc = data[f"{name} (fixed)"], data[f"{name} (osc.)"]
+        ratios = [osc[n] / fixed[n] for n in fixed]
+        said = f"oscillating / fixed = {min(ratios):.2f} to {max(ratios):.2f}"
+        found.append(Check(f"resizing is amortized, {name}", said, max(ratios) < 3))
+        found.append(Check(f"oscillating windows are faster, {name}", said, max(ratios) < 1))
+    return found
+
+
+FIG_9 = Experiment(
+    "fig9", "Figure 9", "capacities that oscillate between n and 2n", WINDOW, PER_ITEM,
+    ("RA, fixed capacity", "RA, oscillating capacity"), dynamic,
+    lambda size: (
+        f"At least {integers_of(size)}; oscillating windows go from n/2 - 1 to n + 1 items "
+        "and back, with a firing after each insertion"
+    ),
+    resizing_is_amortized,
+)  # fmt: skip
+
+
+# Section 6.2: the firing that resizes
+
+
+def resizes(size: Size) -> Iterator[Point]:
+    """Microseconds of the insertion and firing that double the capacity."""
+    for n in powers(size, 8, 20, 20, step=size.pick(1, 4, 4)):
+        xs = integers(2 * n)
+        runs = [steps("Reactive", "stddev", 2 * n, xs)[0] for _ in range(repeats(size))]
+        yield Point(n, "StdDev", float(min(runs)) / 1e3)
+
+
+def resize_of(n: int, what: str, paper: str) -> Reported:
+    def ours(data: Data) -> str:
+        found = data["StdDev"].get(n)
+        return f"{found:,.1f} µs" if found is not None else "not run"
+
+    return Reported(f"StdDev, resizing from {what}", paper, ours)
+
+
+RESIZE = Experiment(
+    "resize", "Section 6.2", "the firing that doubles the capacity", Axis("capacity before"),
+    Axis("microseconds"), ("RA",), resizes,
+    lambda size: "A window that grows by one 32-bit integer per firing; least of the runs",
+    lambda data: [is_power(data, "StdDev", 1)],
+    (resize_of(256, "256 to 512", "4.2 µs"), resize_of(1 << 20, "1 M to 2 M", "9.4 ms")),
+)  # fmt: skip
+
+
+# Figures 10 and 11
+
+
+def coarse(size: Size) -> Iterator[Point]:
+    """Microseconds per item where m items come and go per firing, StdDev."""
+    for n in powers(size, 6, 18, 22, step=2):
+        xs = integers(max(items(size), 4 * n))
+        runs = {name: sliding(Reactive, m.StdDev(), xs, n, of(n)) for name, of in SLIDES.items()}
+        for series, spent in nanoseconds(runs, repeats(size)).items():
+            yield Point(n, series, spent / 1e3)
+
+
+def fractions_are_flat(data: Data) -> list[Check]:
+    """Constant m grows as log n; m that is a fraction of n is constant on large windows."""
+    found = []
+    for name in ("m = n/16", "m = n/4", "m = n"):
+        large = Data(p for p in data.points if p.series == name and float(p.x) >= 1024)
+        found.append(is_flat(large if large.points else data, name))
+    last = max(data["m = 1"])
+    found += [is_ahead(data, "m = 1", other, last) for other in ("m = 64", "m = n")]
+    return found
+
+
+FIG_10 = Experiment(
+    "fig10", "Figure 10", "coarse-grained sliding", WINDOW, PER_ITEM, ("RA",), coarse,
+    lambda size: f"StdDev of at least {integers_of(size)}; flat is measured from 1,024 items on",
+    fractions_are_flat,
+)  # fmt: skip
+
+
+def against_aw(size: Size) -> Iterator[Point]:
+    """Microseconds per item for Max, RA and AW, of some m."""
+    for n in powers(size, 6, 20, 23, step=2):
+        xs = integers(max(items(size), 4 * n))
+        for name in ("m = 1", "m = 64", "m = n/4"):
+            runs = {f"{scheme}, {name}": sliding(algorithm, m.Max(), xs, n, SLIDES[name](n))
+                    for scheme, algorithm in (("RA", Reactive), ("AW", BInt))}  # fmt: skip
+            for series, spent in nanoseconds(runs, repeats(size)).items():
+                yield Point(n, series, spent / 1e3)
+
+
+FIG_11 = Experiment(
+    "fig11", "Figure 11", "RA and Arasu-Widom (AW)", WINDOW, PER_ITEM, ("RA", "AW"), against_aw,
+    lambda size: f"Max of at least {integers_of(size)}",
+    lambda data: [
+        is_ahead(data, f"AW, {name}", f"RA, {name}") for name in ("m = 1", "m = 64", "m = n/4")
+    ],
+)  # fmt: skip
+
+
+# Figure 12
+
+
+def memory(size: Size) -> Iterator[Point]:
+    """Peak resident megabytes of a process, by window size."""
+    for n in size.pick([1, 64], [1, 1 << 8, 1 << 12, 1 << 20], [1 << k for k in range(0, 24, 2)]):
+        for scheme, algorithm in (("ISS", "Recalc"), ("RA", "Reactive")):
+            yield Point(n, scheme, resident(algorithm, n) / 1e6)
+
+
+def is_minor(data: Data) -> list[Check]:
+    """Up to 4K items, the window hardly shows; beyond, RA's memory is linear."""
+    ra = data["RA"]
+    small = [ra[n] for n in ra if n <= 4096]
+    said = f"{min(small):.0f} to {max(small):.0f} MB up to 4,096 items"
+    found = [Check("small windows hardly show", said, max(small) < 1.1 * min(small))]
+    if max(ra) > 4096:
+        each = (ra[max(ra)] - ra[min(ra)]) * 1e6 / max(ra)
+        said = f"{each:.1f} bytes per item at {max(ra):,} items of 4 bytes"
+        found.append(Check("RA takes O(n) space with a small constant", said, each < 64))
+    return found
+
+
+FIG_12 = Experiment(
+    "fig12", "Figure 12", "resident memory", WINDOW, Axis("megabytes", "linear"), ("ISS", "RA"),
+    memory, lambda size: "Max of 32-bit integers; the peak of a process that keeps one window",
+    is_minor,
+)  # fmt: skip
+
+
+PAPER = Paper(
+    "ra",
+    "General Incremental Sliding-Window Aggregation",
+    2015,
+    (TABLE_3, FIG_6, FIG_7, FIG_8, FIG_9, RESIZE, FIG_10, FIG_11, TABLE_4, FIG_12),
 )
-
-PAPER = Paper("ra", "General Incremental Sliding-Window Aggregation", 2015, (FIG6,))

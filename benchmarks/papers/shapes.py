@@ -28,6 +28,20 @@ def slope(values: dict[float, float]) -> float:
     return sum((x - x_mean) * (y - y_mean) for x, y in zip(xs, ys)) / across
 
 
+def log_fit(values: dict[float, float]) -> tuple[float, float, float]:
+    """a and b of the best fit y = a + b log2 x, and how far a value is off it at most, relatively.
+
+    >>> log_fit({2: 3.0, 4: 5.0, 8: 7.0})
+    (1.0, 2.0, 0.0)
+    """
+    xs, ys = [math.log2(x) for x in values], list(values.values())
+    x_mean, y_mean = sum(xs) / len(xs), sum(ys) / len(ys)
+    b = sum((x - x_mean) * (y - y_mean) for x, y in zip(xs, ys))
+    b /= sum((x - x_mean) ** 2 for x in xs)
+    a = y_mean - b * x_mean
+    return a, b, max(abs(y / (a + b * x) - 1) for x, y in zip(xs, ys))
+
+
 def is_flat(data: Data, series: str, most: float = FLAT) -> Check:
     """A line does not depend on x."""
     found = spread(data[series])

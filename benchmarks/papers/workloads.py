@@ -38,7 +38,7 @@ class Following:
         self.items = int(hi[-1]) - filled
         self._step = self.items
         zero, full = np.zeros(1, np.int64), np.full(1, filled)
-        self._window.follow(cut(xs, filled), 0, zero, full, max(filled, self._longest))
+        self._window.follow(resized(xs, filled), 0, zero, full, max(filled, self._longest))
         self._out: dict[np.dtype, np.ndarray] = {}
 
     def run(self) -> None:
@@ -78,8 +78,25 @@ def kind(xs: Any) -> Any:
     return tuple(x.dtype for x in xs) if isinstance(xs, tuple) else xs.dtype
 
 
-def cut(xs: Any, n: int) -> Any:
-    """n items: the first ones, or all of them repeated."""
+def resized(xs: Any, n: int) -> Any:
+    """n items: the first ones, or all of them again and again."""
     if isinstance(xs, tuple):
         return tuple(np.resize(x, n) for x in xs)
     return np.resize(xs, n)
+
+
+def oscillating(algorithm: type[InOrder], monoid: Any, xs: Any, n: int) -> Following:
+    """A window whose capacity goes from n to 2n and back, with a query after each insertion."""
+    lo, hi = oscillation(n, rows(xs))
+    return Following(algorithm(monoid.of(kind(xs))), xs, lo, hi, n + 1)
+
+
+def oscillation(n: int, items: int) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds of windows that go from n + 1 items to n / 2 - 1, at once, and back one by one.
+
+    So a capacity that doubles when it is full and halves below a quarter goes from 2n to n and
+    back in each turn.
+    """
+    turn = n // 2 + 2
+    row = np.arange(turn * max(1, items // turn))
+    return (row // turn + 1) * turn, n + 2 + row
