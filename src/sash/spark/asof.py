@@ -26,8 +26,9 @@ from sash.plan.spine import Role, Spine, common_type
 from sash.spark import batch
 from sash.spark import split as splits
 from sash.spark.asof_near import is_worth, near
-from sash.spark.asof_partition import Work
+from sash.spark.asof_partition import Work, over
 from sash.spark.names import as_spelled, quoted
+from sash.spark.partition import in_workers
 from sash.spark.types import arrow_schema, spark_type, transferable
 
 NEAR = "events of the spine's keys, from its first windows to its last; the others are not shuffled"
@@ -172,7 +173,8 @@ def aggregate(events: DataFrame, spine: DataFrame, query: Query, **options: Any)
         keys = (*keys, splits.PART)
     ties = (merge.slot_of(name) for name in job.query.ties)
     ordered = rows.sortWithinPartitions(*keys, TIME, IS_SPINE, *ties)
-    return ordered.mapInArrow(_work(found, rows.columns).function(), batch.output_of(job))
+    work = in_workers(over, _work(found, rows.columns))
+    return ordered.mapInArrow(work, batch.output_of(job))
 
 
 def _work(found: AsOfJob, columns: list[str]) -> Work:

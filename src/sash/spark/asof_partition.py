@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 
@@ -32,17 +32,6 @@ class Work:
     answers: dict[str, pa.DataType]
     part: str | None = None
     options: Options = BY_DEFAULT
-
-    def function(self) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-        """The function for mapInArrow; it imports what it needs in the worker."""
-        work = self
-
-        def sash(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            from sash.spark.asof_partition import over
-
-            return over(work, batches)
-
-        return sash
 
     @property
     def keys(self) -> tuple[str, ...]:

@@ -34,7 +34,7 @@ from sash.plan.plan import BY_DEFAULT, Options
 from sash.spark import split as splits
 from sash.spark import window_spec
 from sash.spark.names import as_spelled, plain, quoted
-from sash.spark.partition import Work
+from sash.spark.partition import Work, in_workers, over
 from sash.spark.types import arrow_schema, spark_type, transferable
 from sash.spark.workers import check_workers
 
@@ -136,7 +136,7 @@ def run(job: Job) -> DataFrame:
     kernels = kernels_of(query, arrow_schema(rows), job.options)
     work = Work(query, tuple(rows.columns), answers, dropped, home, job.options, kernels)
     ordered = rows.sortWithinPartitions(*_order(query, job))
-    return plain(ordered).mapInArrow(work.function(), output_of(job))
+    return plain(ordered).mapInArrow(in_workers(over, work), output_of(job))
 
 
 def shuffled(df: DataFrame, by: tuple[str, ...], partitions: int | None) -> DataFrame:

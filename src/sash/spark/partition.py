@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,6 +17,7 @@ from sash.plan.definition import Query
 from sash.plan.plan import BY_DEFAULT, Options, plan_of
 
 Batches = Iterable[pa.RecordBatch]
+W = TypeVar("W")
 
 
 @dataclass(frozen=True)
@@ -36,16 +38,14 @@ class Work:
     options: Options = BY_DEFAULT
     kernels: Mapping[str, bytes] = field(default_factory=dict)
 
-    def function(self) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-        """The function for mapInArrow; it imports what it needs in the worker."""
-        work = self
 
-        def sash(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            from sash.spark.partition import over
+def in_workers(over: Callable[[W, Batches], Iterator[pa.RecordBatch]], work: W) -> Any:
+    """The function for mapInArrow, under the name that Spark shows; `over` is imported there."""
 
-            return over(work, batches)
+    def sash(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return over(work, batches)
 
-        return sash
+    return sash
 
 
 def over(work: Work, batches: Batches) -> Iterator[pa.RecordBatch]:
