@@ -8,12 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 
+import numpy as np
+
 from benchmarks.papers.experiment import Axis, Check, Data, Experiment, Paper, Point, Reported, Size
+from benchmarks.papers.loops import latencies
 from benchmarks.papers.memory import resident
 from benchmarks.papers.ra_tables import TABLE_3, TABLE_4
 from benchmarks.papers.shapes import crossing, is_ahead, is_flat, is_power, log_fit
 from benchmarks.papers.workloads import integers, nanoseconds, oscillating, sliding
-from benchmarks.swag import steps
 from sash import monoids as m
 from sash.swag import BInt, Reactive, Recalc
 
@@ -155,7 +157,7 @@ FIG_8 = Experiment(
 
 def dynamic(size: Size) -> Iterator[Point]:
     """Microseconds per item where the capacity oscillates between n and 2n, or is fixed."""
-    for n in powers(size, 3, 18, 22, step=size.pick(1, 1, 1)):
+    for n in powers(size, 3, 18, 22):
         xs = integers(max(items(size), 2 * n))
         for name, monoid in FUNCTIONS.items():
             runs = {
@@ -194,8 +196,11 @@ FIG_9 = Experiment(
 def resizes(size: Size) -> Iterator[Point]:
     """Microseconds of the insertion and firing that double the capacity."""
     for n in powers(size, 8, 20, 20, step=size.pick(1, 4, 4)):
-        xs = integers(2 * n)
-        runs = [steps("Reactive", "stddev", 2 * n, xs)[0] for _ in range(repeats(size))]
+        xs, growing = integers(2 * n), np.zeros(2 * n, np.int64)
+        runs = [
+            latencies(Reactive(m.StdDev().of(xs.dtype)), xs, growing, n)[0]
+            for _ in range(repeats(size))
+        ]
         yield Point(n, "StdDev", float(min(runs)) / 1e3)
 
 
