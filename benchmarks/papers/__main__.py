@@ -59,13 +59,12 @@ def records_of(paper: Paper, out: Path, sizes: list[Size]) -> Records:
 def write_docs(out: Path, folder: Path) -> None:
     """A page per paper that has records, at the papers' sizes where they were run, and a list."""
     folder.mkdir(parents=True, exist_ok=True)
-    pages = {}
-    for name, paper in PAPERS.items():
-        if found := records_of(paper, out, [Size.FULL, Size.QUICK]):
-            pages[name] = paper, found
-            (folder / f"{name}.rst").write_text(rst(paper, found))
-    (folder / "index.rst").write_text(index(pages))
-    print(f"documentation: {folder}: {', '.join(pages)}")
+    papers = [(one, records_of(one, out, [Size.FULL, Size.QUICK])) for one in PAPERS.values()]
+    for paper, found in papers:
+        if found:
+            (folder / f"{paper.name}.rst").write_text(rst(paper, found))
+    (folder / "index.rst").write_text(index(papers))
+    print(f"documentation: {folder}")
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from html import escape
 
 from benchmarks.papers.experiment import Data, Experiment, Paper
@@ -107,8 +107,8 @@ def rst(paper: Paper, records: Records) -> str:
     return "\n".join(parts)
 
 
-def index(pages: Mapping[str, tuple[Paper, Records]]) -> str:
-    """The documentation's list of papers, with how many of their claims hold."""
+def index(papers: Iterable[tuple[Paper, Records]]) -> str:
+    """The documentation's list of papers, with how many claims hold of those with records."""
     parts = [
         ".. Made by `python -m benchmarks.papers --pages --docs docs/papers`.\n",
         "The papers' experiments\n=======================\n",
@@ -117,17 +117,24 @@ def index(pages: Mapping[str, tuple[Paper, Records]]) -> str:
         "figure is drawn from what was measured, beside the numbers that the paper gives; whether "
         "a claim holds is computed from the data.\n",
     ]
-    for paper, records in pages.values():
-        found = [
-            check
-            for experiment in paper.experiments
-            if experiment.name in records
-            for check in experiment.checks(records[experiment.name].data)
-        ]
-        held = sum(check.holds for check in found)
-        parts.append(f"- :doc:`{paper.name}`: {held} of {len(found)} claims hold.")
-    names = "\n   ".join(pages)
-    return "\n".join(parts) + f"\n\n.. toctree::\n   :hidden:\n\n   {names}\n"
+    pages = []
+    for paper, records in papers:
+        said = f"{paper.title} ({paper.year}), ``python -m benchmarks.papers {paper.name}``"
+        if records:
+            pages.append(paper.name)
+            said = f":doc:`{paper.name}`. {claims_that_hold(paper, records)}"
+        parts.append(f"- {said}")
+    if pages:
+        parts.append("\n.. toctree::\n   :hidden:\n\n   " + "\n   ".join(pages))
+    return "\n".join(parts) + "\n"
+
+
+def claims_that_hold(paper: Paper, records: Records) -> str:
+    """How many claims hold, of the experiments that have records."""
+    run = [one for one in paper.experiments if one.name in records]
+    checks = [check for one in run for check in one.checks(records[one.name].data)]
+    held = sum(check.holds for check in checks)
+    return f"{held} of {len(checks)} claims hold, {len(run)} of {len(paper.experiments)} run."
 
 
 def _rst_of(experiment: Experiment, record: Record) -> list[str]:

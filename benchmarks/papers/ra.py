@@ -290,7 +290,7 @@ def is_minor(data: Data) -> list[Check]:
     if max(ra) > 4096:
         each = (ra[max(ra)] - ra[min(ra)]) * 1e6 / max(ra)
         said = f"{each:.1f} bytes per item at {max(ra):,} items of 4 bytes"
-        found.append(Check("RA takes O(n) space with a small constant", said, each < 64))
+        found.append(Check("RA takes O(n) space with a small constant", said, 0 < each < 64))
     return found
 
 
