@@ -75,15 +75,22 @@ def window(algorithm: str, kind: str, monoid: Any, policy: Any = None) -> Iterat
 
 def counts(dimensions: int = 1) -> Monoid:
     """Listing 2: a maximum size, and so many counts."""
-    ones, zeros = (1,) * dimensions, (0,) * dimensions
-    source = ", ".join(f"a[{i}] + b[{i}]" for i in range(1, dimensions + 1))
+    sums = tuple_of(["b[0] if b[0] > 0 else a[0]"]
+                    + [f"a[{i}] + b[{i}]" for i in range(1, dimensions + 1)])  # fmt: skip
+    ones = tuple_of(["most"] + ["1"] * dimensions)
     scope: dict[str, Any] = {}
-    exec(f"def combine(a, b):\n    return (b[0] if b[0] > 0 else a[0], {source})\n", scope)
-    exec(f"def lift(most):\n    return (most, {', '.join(map(str, ones))})\n", scope)
+    exec(f"def combine(a, b):\n    return {sums}\n", scope)
+    exec(f"def lift(most):\n    return {ones}\n", scope)
     exec("def lower(v):\n    return v[1]\n", scope)
-    return Monoid(
-        f"counts {dimensions}", (0, *zeros), scope["lift"], scope["combine"], scope["lower"]
-    )
+    zeros = (0,) * (dimensions + 1)
+    return Monoid(f"counts {dimensions}", zeros, scope["lift"], scope["combine"], scope["lower"])
+
+
+def tuple_of(terms: list[str]) -> str:
+    """The source of a tuple, in parts: Python makes one of more than 30 terms from a list, which
+    numba does not compile."""
+    parts = [terms[start : start + 16] for start in range(0, len(terms), 16)]
+    return " + ".join(f"({', '.join(part)},)" for part in parts)
 
 
 def above_the_size(total: Any, old: Any) -> bool:
