@@ -119,7 +119,7 @@ def rates(spark: Any, size: Size, folder: Path) -> Iterator[Point]:
     seconds = batch // KEYS
     full = ROWS // seconds + 2
     streaming.files(folder / "rows", full + 4, batch, KEYS, seconds)
-    for m in size.pick((), (512, 4096), (8, 64, 512, 4096)):
+    for m in size.pick((), (64, 512), (8, 64, 512, 4096)):
         rows = streaming.stream(spark, folder / "rows")
         ours = sash.windowed(rows, "k", time="ts").every(f"{m} seconds")
         ours = ours.agg(sum=sf.sum("x").over(f"{ROWS} seconds"))
