@@ -67,6 +67,18 @@ def test_workers_take_kernels_that_are_whole_and_compile_others(
     assert "is damaged; compiling instead" in said[0]
 
 
+@pytest.mark.parametrize("kind", [pa.date32(), pa.timestamp("us", "UTC"), pa.float64()])
+def test_kernels_are_found_without_values(kind: pa.DataType) -> None:
+    """`lift` would raise, and the frame that looks at values too."""
+    schema = pa.schema({"t": kind, "x": pa.int64(), "ok": pa.bool_()})
+    own = sf.apply(Monoid("inverses", 0.0, lambda x: 1 / x, lambda a, b: a + b), "x")
+    content = own.over(sash.until(lambda x: x > 3, "x"))
+    call = sash.windowed(schema.empty_table(), time="t")
+    some = kernels_of(call.query(y=own.where("ok").over(sash.rows(9))), schema, BY_DEFAULT)
+    assert [name for name in some if name.startswith("follow_")]
+    assert kernels_of(call.query(y=content), schema, BY_DEFAULT) == {}
+
+
 def test_queries_without_compiled_monoids_of_ones_own_send_nothing() -> None:
     words = sf.apply(Monoid("words", "", str, lambda a, b: a + b), "s", returns=pa.string())
     asked = {"hi": sf.max("x").over(sash.rows(3)), "words": words.over(sash.rows(2))}

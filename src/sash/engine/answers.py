@@ -39,7 +39,7 @@ def _tried(a: Aggregation, schema: pa.Schema) -> pa.DataType | None:
     """The type that a compiled monoid gives, found on one row; its kernel is then compiled."""
     kinds = [schema.field(name).type for name in a.columns]
     if typed_monoid(a, schema) is not None:
-        ones = {f"c{i}": _one(kind) for i, kind in enumerate(kinds)}
+        ones = {f"c{i}": one(kind) for i, kind in enumerate(kinds)}
         batch = pa.RecordBatch.from_pydict({"time": pa.array([1]), **ones})
         plain = replace(a, columns=tuple(ones), condition=None, derived={}, frame=rows(1))
         alone = Query((), "time", {"answer": plain})
@@ -47,7 +47,7 @@ def _tried(a: Aggregation, schema: pa.Schema) -> pa.DataType | None:
     return None
 
 
-def _one(kind: pa.DataType) -> pa.Array:
+def one(kind: pa.DataType) -> pa.Array:
     """An array of one value, of a type that is kept as a number."""
     if pa.types.is_temporal(kind):
         return pa.array([1], pa.int32() if kind.bit_width == 32 else pa.int64()).view(kind)
