@@ -80,6 +80,7 @@ from sash.monoids import arguments
 from sash.monoids.ranks import INTERPOLATIONS
 from sash.monoids.trial import check_functions
 from sash.plan.definition import TIME, Aggregation
+from sash.plan.expressions import Input
 from sash.plan.scalars import abs as abs
 from sash.plan.scalars import ceil as ceil
 from sash.plan.scalars import coalesce as coalesce
@@ -120,7 +121,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def count(column: str | None = None, distinct: bool = False) -> Aggregation:
+def count(column: Input | None = None, distinct: bool = False) -> Aggregation:
     """How many rows; with a column, how many where it is not null, or how many distinct values."""
     if distinct:
         if column is None:
@@ -130,7 +131,7 @@ def count(column: str | None = None, distinct: bool = False) -> Aggregation:
     return Aggregation("count", columns, how="count", result=kinds.always(pa.int64()))
 
 
-def sum(column: str, distinct: bool = False) -> Aggregation:
+def sum(column: Input, distinct: bool = False) -> Aggregation:
     """The sum; of integers exact, an overflow is an error. `distinct`: each value once.
 
     A combine: one addition; with `distinct` it copies all distinct values.
@@ -144,17 +145,17 @@ def sum(column: str, distinct: bool = False) -> Aggregation:
     return kinds.of_numbers("sum", column, m.Sum(), kinds.total)
 
 
-def sum_distinct(column: str) -> Aggregation:
+def sum_distinct(column: Input) -> Aggregation:
     """`sum` of distinct values, under Spark's name."""
     return sum(column, distinct=True)
 
 
-def product(column: str) -> Aggregation:
+def product(column: Input) -> Aggregation:
     """The product, as a double."""
     return kinds.of_numbers("product", column, m.Product())
 
 
-def mean(column: str, distinct: bool = False) -> Aggregation:
+def mean(column: Input, distinct: bool = False) -> Aggregation:
     """The arithmetic mean. `distinct`: each value counts once.
 
     A combine: two numbers; with `distinct` it copies all distinct values.
@@ -171,12 +172,12 @@ def mean(column: str, distinct: bool = False) -> Aggregation:
 avg = mean
 
 
-def geomean(column: str) -> Aggregation:
+def geomean(column: Input) -> Aggregation:
     """The geometric mean."""
     return kinds.of_numbers("geomean", column, m.GeoMean())
 
 
-def variance(column: str, ddof: int = 1) -> Aggregation:
+def variance(column: Input, ddof: int = 1) -> Aggregation:
     """The variance of a sample (ddof=1) or of a population (ddof=0)."""
     return kinds.of_numbers("variance", column, m.Var(ddof=ddof))
 
@@ -184,12 +185,12 @@ def variance(column: str, ddof: int = 1) -> Aggregation:
 var_samp = variance
 
 
-def var_pop(column: str) -> Aggregation:
+def var_pop(column: Input) -> Aggregation:
     """The variance of a population."""
     return variance(column, ddof=0)
 
 
-def stddev(column: str, ddof: int = 1) -> Aggregation:
+def stddev(column: Input, ddof: int = 1) -> Aggregation:
     """The standard deviation of a sample (ddof=1) or of a population (ddof=0)."""
     return kinds.of_numbers("stddev", column, m.StdDev(ddof=ddof))
 
@@ -197,70 +198,70 @@ def stddev(column: str, ddof: int = 1) -> Aggregation:
 std = stddev_samp = stddev
 
 
-def stddev_pop(column: str) -> Aggregation:
+def stddev_pop(column: Input) -> Aggregation:
     """The standard deviation of a population."""
     return stddev(column, ddof=0)
 
 
-def range(column: str) -> Aggregation:
+def range(column: Input) -> Aggregation:
     """The largest less the smallest."""
     return kinds.of_numbers("range", column, m.Range(), kinds.like)
 
 
-def min(column: str) -> Aggregation:
+def min(column: Input) -> Aggregation:
     """The smallest value; NaN only where there is no number."""
     return kinds.of_ordered("min", column, m.Min())
 
 
-def max(column: str) -> Aggregation:
+def max(column: Input) -> Aggregation:
     """The largest value; NaN is larger than any number."""
     return kinds.of_ordered("max", column, m.Max())
 
 
-def bool_and(column: str) -> Aggregation:
+def bool_and(column: Input) -> Aggregation:
     """Whether all are true."""
     return kinds.of_booleans("bool_and", min(column))
 
 
-def bool_or(column: str) -> Aggregation:
+def bool_or(column: Input) -> Aggregation:
     """Whether any is true."""
     return kinds.of_booleans("bool_or", max(column))
 
 
-def _argument(name: str, measure: str, argument: str, monoid: m.Monoid) -> Aggregation:
+def _argument(name: str, measure: Input, argument: Input, monoid: m.Monoid) -> Aggregation:
     takes = "a measure that has an order"
     return Aggregation(
         name, (measure, argument), monoid, "argument", kinds.like_second, kinds.is_ordered, takes
     )
 
 
-def argmax(measure: str, argument: str) -> Aggregation:
+def argmax(measure: Input, argument: Input) -> Aggregation:
     """The argument where the measure is largest, the first of equals."""
     return _argument("argmax", measure, argument, m.ArgMax())
 
 
-def argmin(measure: str, argument: str) -> Aggregation:
+def argmin(measure: Input, argument: Input) -> Aggregation:
     """The argument where the measure is smallest, the first of equals."""
     return _argument("argmin", measure, argument, m.ArgMin())
 
 
-def max_by(argument: str, measure: str) -> Aggregation:
+def max_by(argument: Input, measure: Input) -> Aggregation:
     """`argmax` with the order of arguments that Spark has."""
     return argmax(measure, argument)
 
 
-def min_by(argument: str, measure: str) -> Aggregation:
+def min_by(argument: Input, measure: Input) -> Aggregation:
     """`argmin` with the order of arguments that Spark has."""
     return argmin(measure, argument)
 
 
-def first(column: str, ignore_nulls: bool = False) -> Aggregation:
+def first(column: Input, ignore_nulls: bool = False) -> Aggregation:
     """The oldest row's value, null or not; `ignore_nulls`: the oldest that is not null."""
     found = Aggregation("first", (column,), how="first", result=kinds.like)
     return known_only(found) if ignore_nulls else found
 
 
-def last(column: str, ignore_nulls: bool = False) -> Aggregation:
+def last(column: Input, ignore_nulls: bool = False) -> Aggregation:
     """The youngest row's value, null or not; `ignore_nulls`: the youngest that is not null."""
     found = Aggregation("last", (column,), how="last", result=kinds.like)
     return known_only(found) if ignore_nulls else found
@@ -271,20 +272,20 @@ first_value = first
 last_value = last
 
 
-def count_distinct(column: str) -> Aggregation:
+def count_distinct(column: Input) -> Aggregation:
     """How many distinct values that are not null."""
     counts = kinds.always(pa.int64())
     return Aggregation("count_distinct", (column,), m.CountDistinct(), "distinct", counts)
 
 
-def approx_count_distinct(column: str, p: int = 12) -> Aggregation:
+def approx_count_distinct(column: Input, p: int = 12) -> Aggregation:
     """About how many distinct values, by HyperLogLog with 2**p registers."""
     return Aggregation(
         "approx_count_distinct", (column,), m.HyperLogLog(p), result=kinds.always(pa.int64())
     )
 
 
-def _share(name: str, column: str, share: float, interpolation: str) -> Aggregation:
+def _share(name: str, column: Input, share: float, interpolation: str) -> Aggregation:
     if not 0 <= share <= 1:
         raise ValueError(f"{name}({column}): the share must be from 0 to 1, not {share}")
     if interpolation not in INTERPOLATIONS:
@@ -300,7 +301,7 @@ def _share(name: str, column: str, share: float, interpolation: str) -> Aggregat
     )  # fmt: skip
 
 
-def percentile(column: str, share: float, interpolation: str = "linear") -> Aggregation:
+def percentile(column: Input, share: float, interpolation: str = "linear") -> Aggregation:
     """The exact percentile; between two values by NumPy's and pandas' `interpolation`.
 
     "linear" (default, as Spark's) and "midpoint" give a double, or for times a time, rounded
@@ -317,12 +318,12 @@ def percentile(column: str, share: float, interpolation: str = "linear") -> Aggr
     return _share("percentile", column, share, interpolation)
 
 
-def percentile_approx(column: str, share: float) -> Aggregation:
+def percentile_approx(column: Input, share: float) -> Aggregation:
     """A value of the column that no more than `share` of the others are below; exact here."""
     return _share("percentile_approx", column, share, "approx")
 
 
-def median(column: str) -> Aggregation:
+def median(column: Input) -> Aggregation:
     """The exact median: a double; of timestamps, dates and durations one of these.
 
     >>> import datetime as dt
@@ -333,12 +334,12 @@ def median(column: str) -> Aggregation:
     return percentile(column, 0.5)
 
 
-def concat(column: str, separator: str = "") -> Aggregation:
+def concat(column: Input, separator: str = "") -> Aggregation:
     """The strings, one after the other from older to younger."""
     return Aggregation("concat", (column,), m.Concat(separator), result=kinds.like)
 
 
-def function(f: Callable[..., Any], *columns: str, returns: pa.DataType = DOUBLE) -> Aggregation:
+def function(f: Callable[..., Any], *columns: Input, returns: pa.DataType = DOUBLE) -> Aggregation:
     """Any Python function of a window's values: an array of each column, without nulls.
 
     It is called for every row, so a row costs as much as its window is long, and `explain()`
@@ -365,7 +366,7 @@ def function(f: Callable[..., Any], *columns: str, returns: pa.DataType = DOUBLE
 
 def apply(
     monoid: Any,
-    *columns: str,
+    *columns: Input,
     returns: pa.DataType | None = None,
     check: bool = True,
     **named: str,

@@ -8,6 +8,7 @@ import pickle
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import sash
@@ -197,3 +198,23 @@ def test_pandas_and_polars_have_expressions_too() -> None:
     assert all(map(duck.same, polars["r"].to_list(), wanted))
     pandas = sash.windowed(table.to_pandas(), "k", time="t").agg(**asked)
     assert [None if v != v else v for v in pandas["r"].tolist()] == wanted
+
+
+def test_expressions_as_columns_of_frames() -> None:
+    """Frames by content over an expression are those over a column that has its values."""
+    table = duck.sample(300, 4)
+    double, large = pc.multiply(pc.fill_null(table["x"], 0), 2), pc.greater(table["x"], 0)
+    table = table.append_column("double", double).append_column("large", large)
+    x = sf.coalesce("x", 0) * 2
+    found = sash.windowed(table, "k", time="t").agg(
+        near=sf.sum("i").over(sash.delta(x, 3)),
+        near_column=sf.sum("i").over(sash.delta("double", 3)),
+        since=sf.sum("i").over(sash.until(sf.col("x") > 0)),
+        since_column=sf.sum("i").over(sash.until("large")),
+        of=sf.sum("i").over(sash.until(lambda v: v > 4, x)),
+        of_column=sf.sum("i").over(sash.until(lambda v: v > 4, "double")),
+    )
+    for name in ("near", "since", "of"):
+        assert found[name].to_pylist() == found[f"{name}_column"].to_pylist()
+    with pytest.raises(TypeError, match="takes a column's name or an expression, not 3"):
+        sf.sum("i").over(sash.delta(3, 3))

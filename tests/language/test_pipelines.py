@@ -32,6 +32,8 @@ place = { function = "rank" }
 own = { function = "window_rank", of = "x", method = "min", over = { rows = 9 } }
 rate = { result = "value / n" }
 change = { result = "coalesce(x, 0) - before + rate" }
+since = { function = "sum", of = "i", over = { until = "x > 0" } }
+near = { function = "count", over = { delta = "coalesce(x, 0) * 2", by = 3 } }
 
 [sink]
 format = "parquet"
@@ -63,6 +65,8 @@ def test_a_pipeline_gives_what_python_gives(home: Path) -> None:
         own=sf.window_rank("x", "min").over(last),
         rate=value / n,
         change=sf.coalesce("x", 0) - before + value / n,
+        since=sf.sum("i").over(sash.until(sf.col("x") > 0)),
+        near=sf.count().over(sash.delta(sf.coalesce("x", 0) * 2, 3)),
     )
     assert found.column_names == wanted.column_names
     for name in wanted.column_names:

@@ -25,6 +25,8 @@ ASKED: dict[str, Any] = {
     "most": sf.sum("i").over(LAST, most=2),
     "peers": sf.count().over(LAST, peers=False),
     "groups": sf.sum("i").over(sash.groups_between(-1, 0)),
+    "until": sf.sum("i").over(sash.until(sf.col("x") > 1)),
+    "delta": sf.count().over(sash.delta(sf.coalesce("x", 0) * 2, 3)),
     "delay": sf.sum("i").over(LAST, delay=2),
     "min_periods": sf.sum("i").over(LAST, min_periods=3),
     "step": sf.sum("i").over(LAST, step=2),

@@ -11,9 +11,10 @@ from typing import Any
 from sash import monoids as m
 from sash.aggregations.kinds import as_list, is_ordered, is_text, like
 from sash.plan.definition import Aggregation
+from sash.plan.expressions import Input
 
 
-def _in_order(monoid: m.Monoid, column: str, order_by: str | None, descending: bool) -> Any:
+def _in_order(monoid: m.Monoid, column: Input, order_by: str | None, descending: bool) -> Any:
     """The columns and the monoid of an aggregation with SQL's ORDER BY in it."""
     if order_by is None:
         if descending:
@@ -22,7 +23,9 @@ def _in_order(monoid: m.Monoid, column: str, order_by: str | None, descending: b
     return (column, order_by), m.Ordered(monoid, descending=descending)
 
 
-def collect_list(column: str, order_by: str | None = None, descending: bool = False) -> Aggregation:
+def collect_list(
+    column: Input, order_by: str | None = None, descending: bool = False
+) -> Aggregation:
     """All values that are not null, from older to younger, or in the order of a column.
 
     A combine copies both lists.
@@ -38,7 +41,7 @@ def collect_list(column: str, order_by: str | None = None, descending: bool = Fa
 array_agg = collect_list
 
 
-def collect_set(column: str) -> Aggregation:
+def collect_set(column: Input) -> Aggregation:
     """The distinct values that are not null, in order of first arrival; -0.0 is 0.0.
 
     A combine copies both sets.
@@ -51,7 +54,7 @@ def collect_set(column: str) -> Aggregation:
 
 
 def listagg(
-    column: str,
+    column: Input,
     delimiter: str = "",
     distinct: bool = False,
     order_by: str | None = None,
@@ -76,7 +79,7 @@ def listagg(
 string_agg = listagg
 
 
-def first_k(column: str, k: int) -> Aggregation:
+def first_k(column: Input, k: int) -> Aggregation:
     """The `k` oldest values that are not null, from older to younger. A combine copies k.
 
     >>> from sash.testing import running
@@ -86,7 +89,7 @@ def first_k(column: str, k: int) -> Aggregation:
     return Aggregation("first_k", (column,), m.FirstN(k), result=as_list)
 
 
-def last_k(column: str, k: int) -> Aggregation:
+def last_k(column: Input, k: int) -> Aggregation:
     """The `k` youngest values that are not null, from older to younger. A combine copies k.
 
     >>> from sash.testing import running
@@ -96,7 +99,7 @@ def last_k(column: str, k: int) -> Aggregation:
     return Aggregation("last_k", (column,), m.LastN(k), result=as_list)
 
 
-def last_distinct(column: str, k: int) -> Aggregation:
+def last_distinct(column: Input, k: int) -> Aggregation:
     """The `k` distinct values that came last, in order of their last arrival.
 
     A combine copies k values.
@@ -108,7 +111,7 @@ def last_distinct(column: str, k: int) -> Aggregation:
     return Aggregation("last_distinct", (column,), m.LastDistinct(k), result=as_list)
 
 
-def top_k(column: str, k: int) -> Aggregation:
+def top_k(column: Input, k: int) -> Aggregation:
     """The `k` largest values, the largest first; NaN is larger than any number.
 
     A combine merges two lists of up to k values.

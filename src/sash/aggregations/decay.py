@@ -17,10 +17,11 @@ import pyarrow as pa
 from sash import monoids as m
 from sash.aggregations.kinds import double, is_number
 from sash.plan.definition import TIME, Aggregation
+from sash.plan.expressions import Input
 from sash.windows.duration import positive
 
 
-def decayed_sum(column: str, half_life: str | float) -> Aggregation:
+def decayed_sum(column: Input, half_life: str | float) -> Aggregation:
     """The sum of a column, each value halved per `half_life` of its age.
 
     `half_life` is a duration, as "1 h"; where the time column is a number, a number in its
@@ -33,7 +34,7 @@ def decayed_sum(column: str, half_life: str | float) -> Aggregation:
     return _decayed("decayed_sum", m.DecayedSum, (column, TIME), half_life, is_number)
 
 
-def decayed_mean(column: str, half_life: str | float) -> Aggregation:
+def decayed_mean(column: Input, half_life: str | float) -> Aggregation:
     """The mean of a column, each value weighing half as much per `half_life` of its age.
 
     A combine: four numbers, which `decayed_sum` shares.
@@ -45,7 +46,7 @@ def decayed_mean(column: str, half_life: str | float) -> Aggregation:
     return _decayed("decayed_mean", m.DecayedMean, (column, TIME), half_life, is_number)
 
 
-def decayed_count(column: str | None = None, *, half_life: str | float) -> Aggregation:
+def decayed_count(column: Input | None = None, *, half_life: str | float) -> Aggregation:
     """How many rows (with a column, where it is not null), halved per `half_life` of their age.
 
     A combine: four numbers, which `decayed_sum` of the same column shares.
@@ -61,7 +62,7 @@ def decayed_count(column: str | None = None, *, half_life: str | float) -> Aggre
 def _decayed(
     name: str,
     factory: Callable[[float], m.Monoid],
-    columns: tuple[str, ...],
+    columns: tuple[Input, ...],
     half_life: Any,
     accepts: Callable[[pa.DataType], bool],
 ) -> Aggregation:

@@ -16,6 +16,7 @@ from sash.aggregations.kinds import (
     of_ordered,
 )
 from sash.plan.definition import Aggregation
+from sash.plan.expressions import Input
 
 COUNT = always(pa.int64())
 
@@ -29,7 +30,7 @@ def count_if(condition: Any) -> Aggregation:
     return Aggregation("count", (), how="count", result=COUNT).where(condition)
 
 
-def mode(column: str) -> Aggregation:
+def mode(column: Input) -> Aggregation:
     """The most frequent value, the smallest of equally frequent ones.
 
     As Spark's mode(column, deterministic=True). The state counts every distinct value, so it
@@ -42,7 +43,7 @@ def mode(column: str) -> Aggregation:
     return of_ordered("mode", column, m.Mode())
 
 
-def mad(column: str) -> Aggregation:
+def mad(column: Input) -> Aggregation:
     """The median absolute deviation: the median of the distances from the median.
 
     The state counts every distinct value, so it runs as plain Python, and a combine costs as
@@ -55,7 +56,7 @@ def mad(column: str) -> Aggregation:
     return of_numbers("mad", column, m.MedianDeviation())
 
 
-def histogram(column: str, bins: Sequence[float] | None = None) -> Aggregation:
+def histogram(column: Input, bins: Sequence[float] | None = None) -> Aggregation:
     """How often each value occurs, as a map in order of the values; or counts per bin.
 
     With `bins`, the edges between bins, it is a list with a count per bin, as NumPy's
@@ -78,7 +79,7 @@ def histogram(column: str, bins: Sequence[float] | None = None) -> Aggregation:
     )  # fmt: skip
 
 
-def max_count(column: str) -> Aggregation:
+def max_count(column: Input) -> Aggregation:
     """How many rows have the largest value. A combine: two numbers.
 
     >>> from sash.testing import running
@@ -88,7 +89,7 @@ def max_count(column: str) -> Aggregation:
     return replace(of_ordered("max_count", column, m.MaxCount()), result=COUNT)
 
 
-def min_count(column: str) -> Aggregation:
+def min_count(column: Input) -> Aggregation:
     """How many rows have the smallest value. A combine: two numbers.
 
     >>> from sash.testing import running
@@ -98,7 +99,7 @@ def min_count(column: str) -> Aggregation:
     return replace(of_ordered("min_count", column, m.MinCount()), result=COUNT)
 
 
-def longest_run(column: str) -> Aggregation:
+def longest_run(column: Input) -> Aggregation:
     """How many rows the longest run of strictly increasing values has; nulls are passed over.
 
     A combine: ten numbers. `sf.apply(m.LongestRun(), sf.TIME, column)` gives when it began

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from sash import monoids as m
 from sash.plan.definition import Aggregation
+from sash.plan.expressions import Input
 from sash.plan.types import number_type
 
 
@@ -71,7 +72,7 @@ def double(kinds: list[pa.DataType]) -> pa.DataType:
     return pa.float64()
 
 
-def of_numbers(name: str, column: str, monoid: m.Monoid, result: Any = double) -> Aggregation:
+def of_numbers(name: str, column: Input, monoid: m.Monoid, result: Any = double) -> Aggregation:
     """An aggregation of one column of numbers."""
     return Aggregation(
         name, (column,), monoid, result=result, accepts=is_number, takes="a column of numbers"
@@ -108,14 +109,14 @@ def as_list(kinds: list[pa.DataType]) -> pa.DataType:
     return pa.list_(kinds[0])
 
 
-def of_pairs(name: str, columns: tuple[str, str], monoid: m.Monoid) -> Aggregation:
+def of_pairs(name: str, columns: tuple[Input, Input], monoid: m.Monoid) -> Aggregation:
     """An aggregation of two columns of numbers; rows count where both are not null."""
     return Aggregation(
         name, columns, monoid, result=double, accepts=is_number, takes="columns of numbers"
     )
 
 
-def of_ordered(name: str, column: str, monoid: m.Monoid) -> Aggregation:
+def of_ordered(name: str, column: Input, monoid: m.Monoid) -> Aggregation:
     """An aggregation of one column that has an order, whose answers are like its values."""
     takes = "a column that has an order"
     return Aggregation(name, (column,), monoid, result=like, accepts=is_ordered, takes=takes)

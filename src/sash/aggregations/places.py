@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from sash.aggregations.kinds import always, is_numeric, like
 from sash.plan.definition import Aggregation
-from sash.plan.expressions import Call, Column, Expression, as_expression, as_input
+from sash.plan.expressions import Call, Column, Expression, Input, as_expression, as_input
 from sash.plan.scalars import coalesce, lit
 from sash.plan.scalars import when as case
 from sash.windows.frames import Frame, Groups, Rows
@@ -94,7 +94,7 @@ def ntile(n: int) -> Expression:
     return (bucket + 1).cast("int")
 
 
-def nth_value(column: str, n: int, ignore_nulls: bool = False) -> Aggregation:
+def nth_value(column: Input, n: int, ignore_nulls: bool = False) -> Aggregation:
     """The window's n-th row's value, from its end where `n` is negative; null where it has fewer.
 
     `ignore_nulls`: of the rows whose value is not null.
@@ -115,7 +115,7 @@ def known_only(a: Aggregation) -> Aggregation:
 
 
 def lag(
-    column: str, offset: int = 1, default: Any = None, ignore_nulls: bool = False
+    column: Input, offset: int = 1, default: Any = None, ignore_nulls: bool = False
 ) -> Expression:
     """The value of the key's row that many rows before; `default` where there is none.
 
@@ -128,7 +128,7 @@ def lag(
 
 
 def lead(
-    column: str, offset: int = 1, default: Any = None, ignore_nulls: bool = False
+    column: Input, offset: int = 1, default: Any = None, ignore_nulls: bool = False
 ) -> Expression:
     """The value of the key's row that many rows after; `default` where there is none.
 
@@ -157,7 +157,7 @@ def _away(column: Any, by: int, default: Any, ignore_nulls: bool) -> Expression:
 
 
 def window_rank(
-    column: str, method: str = "average", descending: bool = False, pct: bool = False
+    column: Input, method: str = "average", descending: bool = False, pct: bool = False
 ) -> WindowRank:
     """The rank of a row's value among the window's: `.over("1 hour")`, as pandas' rolling rank.
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from sash import monoids as m
 from sash.aggregations.kinds import always, is_text
 from sash.plan.definition import Aggregation
+from sash.plan.expressions import Input
 
 BYTES = always(pa.binary())
 
@@ -27,12 +28,12 @@ def _is_float(kind: pa.DataType) -> bool:
     return pa.types.is_integer(kind) or pa.types.is_floating(kind)
 
 
-def _of_hashed(name: str, column: str, monoid: m.Monoid) -> Aggregation:
+def _of_hashed(name: str, column: Input, monoid: m.Monoid) -> Aggregation:
     takes = "a column of integers, floats or text"
     return Aggregation(name, (column,), monoid, result=BYTES, accepts=_is_hashed, takes=takes)
 
 
-def hll_sketch_agg(column: str, lg_k: int = 12) -> Aggregation:
+def hll_sketch_agg(column: Input, lg_k: int = 12) -> Aggregation:
     """An HLL sketch of the distinct values, as bytes; Spark's hll_sketch_estimate reads them.
 
     A combine merges up to 2 ** lg_k bytes.
@@ -46,7 +47,7 @@ def hll_sketch_agg(column: str, lg_k: int = 12) -> Aggregation:
     return _of_hashed("hll_sketch_agg", column, m.HllSketch(lg_k))
 
 
-def theta_sketch_agg(column: str, lg_k: int = 12) -> Aggregation:
+def theta_sketch_agg(column: Input, lg_k: int = 12) -> Aggregation:
     """A theta sketch of the distinct values, as bytes; such sketches can be intersected.
 
     A combine merges up to 2 ** lg_k hashes.
@@ -60,7 +61,7 @@ def theta_sketch_agg(column: str, lg_k: int = 12) -> Aggregation:
     return _of_hashed("theta_sketch_agg", column, m.ThetaSketch(lg_k))
 
 
-def kll_sketch_agg_double(column: str, k: int = 200) -> Aggregation:
+def kll_sketch_agg_double(column: Input, k: int = 200) -> Aggregation:
     """A KLL sketch of doubles, as bytes, that answers about any quantile.
 
     A combine merges sketches of about 3 k values.
@@ -81,7 +82,7 @@ def kll_sketch_agg_double(column: str, k: int = 200) -> Aggregation:
 kll_sketch_agg = kll_sketch_agg_double
 
 
-def kll_sketch_agg_float(column: str, k: int = 200) -> Aggregation:
+def kll_sketch_agg_float(column: Input, k: int = 200) -> Aggregation:
     """A KLL sketch of floats of 32 bits, half as large as one of doubles.
 
     A combine merges sketches of about 3 k values.
@@ -98,7 +99,7 @@ def kll_sketch_agg_float(column: str, k: int = 200) -> Aggregation:
     )  # fmt: skip
 
 
-def kll_sketch_agg_bigint(column: str, k: int = 200) -> Aggregation:
+def kll_sketch_agg_bigint(column: Input, k: int = 200) -> Aggregation:
     """A KLL sketch of integers of 64 bits.
 
     A combine merges sketches of about 3 k values, which are objects to the Python library:
@@ -117,7 +118,7 @@ def kll_sketch_agg_bigint(column: str, k: int = 200) -> Aggregation:
     )  # fmt: skip
 
 
-def frequent_items_sketch_agg(column: str, max_items_tracked: int = 10_000) -> Aggregation:
+def frequent_items_sketch_agg(column: Input, max_items_tracked: int = 10_000) -> Aggregation:
     """A sketch of the most frequent values, as bytes; null where there are none.
 
     A combine merges up to `max_items_tracked` values and counts.
@@ -132,7 +133,7 @@ def frequent_items_sketch_agg(column: str, max_items_tracked: int = 10_000) -> A
     return _of_hashed("frequent_items_sketch_agg", column, monoid)
 
 
-def approx_top_k(column: str, k: int = 5, max_items_tracked: int = 10_000) -> Aggregation:
+def approx_top_k(column: Input, k: int = 5, max_items_tracked: int = 10_000) -> Aggregation:
     """The `k` most frequent values and about how often each came, the most frequent first.
 
     Exact where there are at most `max_items_tracked` distinct values. A combine merges that

@@ -13,9 +13,10 @@ import pyarrow as pa
 from sash import monoids as m
 from sash.aggregations.kinds import always, of_numbers, of_pairs
 from sash.plan.definition import Aggregation
+from sash.plan.expressions import Input
 
 
-def sem(column: str, ddof: int = 1) -> Aggregation:
+def sem(column: Input, ddof: int = 1) -> Aggregation:
     """The standard error of the mean. A combine: four numbers.
 
     >>> from sash.testing import running
@@ -25,7 +26,7 @@ def sem(column: str, ddof: int = 1) -> Aggregation:
     return of_numbers("sem", column, m.StdError(ddof=ddof))
 
 
-def skewness(column: str, bias: bool = True) -> Aggregation:
+def skewness(column: Input, bias: bool = True) -> Aggregation:
     """The skewness of a population, as Spark's; bias=False: of a sample, as pandas'.
 
     A combine: six numbers. Null where all values are alike.
@@ -37,7 +38,7 @@ def skewness(column: str, bias: bool = True) -> Aggregation:
     return of_numbers("skewness", column, m.Skewness(bias=bias))
 
 
-def kurtosis(column: str, bias: bool = True) -> Aggregation:
+def kurtosis(column: Input, bias: bool = True) -> Aggregation:
     """The excess kurtosis of a population, as Spark's; bias=False: of a sample, as pandas'.
 
     A combine: six numbers, which `skewness` shares. Null where all values are alike.
@@ -49,7 +50,7 @@ def kurtosis(column: str, bias: bool = True) -> Aggregation:
     return of_numbers("kurtosis", column, m.Kurtosis(bias=bias))
 
 
-def weighted_mean(column: str, weight: str) -> Aggregation:
+def weighted_mean(column: Input, weight: Input) -> Aggregation:
     """The mean of a column, each value by its weight; null where weights sum to zero.
 
     A combine: two numbers.
@@ -61,7 +62,7 @@ def weighted_mean(column: str, weight: str) -> Aggregation:
     return of_pairs("weighted_mean", (column, weight), m.WeightedMean())
 
 
-def corr(x: str, y: str) -> Aggregation:
+def corr(x: Input, y: Input) -> Aggregation:
     """Pearson's correlation; null for one row, and where a column's values are all alike.
 
     A combine: eight numbers, which all functions of the same two columns share.
@@ -73,7 +74,7 @@ def corr(x: str, y: str) -> Aggregation:
     return of_pairs("corr", (x, y), m.Correlation())
 
 
-def covar_pop(x: str, y: str) -> Aggregation:
+def covar_pop(x: Input, y: Input) -> Aggregation:
     """The covariance of a population. A combine: eight numbers, shared as with `corr`.
 
     >>> from sash.testing import running
@@ -83,7 +84,7 @@ def covar_pop(x: str, y: str) -> Aggregation:
     return of_pairs("covar_pop", (x, y), m.Covariance(ddof=0))
 
 
-def covar_samp(x: str, y: str) -> Aggregation:
+def covar_samp(x: Input, y: Input) -> Aggregation:
     """The covariance of a sample. A combine: eight numbers, shared as with `corr`.
 
     >>> from sash.testing import running
@@ -93,11 +94,11 @@ def covar_samp(x: str, y: str) -> Aggregation:
     return of_pairs("covar_samp", (x, y), m.Covariance(ddof=1))
 
 
-def _regression(of: str, y: str, x: str) -> Aggregation:
+def _regression(of: str, y: Input, x: Input) -> Aggregation:
     return of_pairs(f"regr_{of}", (y, x), m.Regression(of))
 
 
-def regr_count(y: str, x: str) -> Aggregation:
+def regr_count(y: Input, x: Input) -> Aggregation:
     """How many rows have both columns. A combine: eight numbers, shared as with `corr`.
 
     >>> from sash.testing import running
@@ -107,7 +108,7 @@ def regr_count(y: str, x: str) -> Aggregation:
     return replace(_regression("count", y, x), result=always(pa.int64()))
 
 
-def regr_slope(y: str, x: str) -> Aggregation:
+def regr_slope(y: Input, x: Input) -> Aggregation:
     """How much y rises where x rises by one, along the line of least squares.
 
     A combine: eight numbers, shared as with `corr`. Null where all x are alike.
@@ -119,7 +120,7 @@ def regr_slope(y: str, x: str) -> Aggregation:
     return _regression("slope", y, x)
 
 
-def regr_intercept(y: str, x: str) -> Aggregation:
+def regr_intercept(y: Input, x: Input) -> Aggregation:
     """y where x is zero, on the line of least squares.
 
     A combine: eight numbers, shared as with `corr`. Null where all x are alike.
@@ -131,7 +132,7 @@ def regr_intercept(y: str, x: str) -> Aggregation:
     return _regression("intercept", y, x)
 
 
-def regr_r2(y: str, x: str) -> Aggregation:
+def regr_r2(y: Input, x: Input) -> Aggregation:
     """The share of y's variance that the line of least squares explains.
 
     A combine: eight numbers, shared as with `corr`. Null where all x are alike.
@@ -143,7 +144,7 @@ def regr_r2(y: str, x: str) -> Aggregation:
     return _regression("r2", y, x)
 
 
-def regr_avgx(y: str, x: str) -> Aggregation:
+def regr_avgx(y: Input, x: Input) -> Aggregation:
     """The mean of x where y is known too. A combine: eight numbers, shared as with `corr`.
 
     >>> from sash.testing import running
@@ -153,7 +154,7 @@ def regr_avgx(y: str, x: str) -> Aggregation:
     return _regression("avgx", y, x)
 
 
-def regr_avgy(y: str, x: str) -> Aggregation:
+def regr_avgy(y: Input, x: Input) -> Aggregation:
     """The mean of y where x is known too. A combine: eight numbers, shared as with `corr`.
 
     >>> from sash.testing import running
@@ -163,7 +164,7 @@ def regr_avgy(y: str, x: str) -> Aggregation:
     return _regression("avgy", y, x)
 
 
-def regr_sxx(y: str, x: str) -> Aggregation:
+def regr_sxx(y: Input, x: Input) -> Aggregation:
     """The sum of squared deviations of x. A combine: eight numbers, shared as with `corr`.
 
     >>> from sash.testing import running
@@ -173,7 +174,7 @@ def regr_sxx(y: str, x: str) -> Aggregation:
     return _regression("sxx", y, x)
 
 
-def regr_syy(y: str, x: str) -> Aggregation:
+def regr_syy(y: Input, x: Input) -> Aggregation:
     """The sum of squared deviations of y. A combine: eight numbers, shared as with `corr`.
 
     >>> from sash.testing import running
@@ -183,7 +184,7 @@ def regr_syy(y: str, x: str) -> Aggregation:
     return _regression("syy", y, x)
 
 
-def regr_sxy(y: str, x: str) -> Aggregation:
+def regr_sxy(y: Input, x: Input) -> Aggregation:
     """The sum of products of deviations. A combine: eight numbers, shared as with `corr`.
 
     >>> from sash.testing import running

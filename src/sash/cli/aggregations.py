@@ -99,6 +99,12 @@ def _sql(table: Table, key: str, text: str) -> Expression:
         table.wrong(key, str(problem))
 
 
+def _input(table: Table, key: str) -> Expression | str:
+    """A column's name, or an expression where it is SQL."""
+    text = table.text(key)
+    return _sql(table, key, text) if SQL.search(text) else text
+
+
 def read_by(e: Expression, others: Container[str]) -> list[tuple[str, str]]:
     """The input columns that an output reads, each with the key that names it.
 
@@ -245,9 +251,9 @@ def _of_kind(table: Table, kind: str) -> Frame:
     if kind == "session":
         return sash.session(table.text(kind))
     if kind == "delta":
-        return sash.delta(table.text(kind), table.get("by", (int, float, str)))
+        return sash.delta(_input(table, kind), table.get("by", (int, float, str)))
     if kind == "until":
-        return sash.until(table.text(kind))
+        return sash.until(_input(table, kind))
     if table.get(kind, bool) is not True:
         table.wrong(kind, "is all rows so far: lifetime = true")
     return sash.lifetime()

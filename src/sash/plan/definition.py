@@ -26,7 +26,7 @@ from sash.plan.expressions import Call, Column, Expression, as_condition, as_inp
 from sash.plan.periodic import KIND, WINDOW, Periodic
 from sash.plan.spine import Spine
 from sash.windows import Frame, as_frame, shaped
-from sash.windows.frames import Calendar, Policy, Sliding, Until
+from sash.windows.frames import Calendar, Delta, Policy, Sliding, Until
 from sash.windows.shapes import Shape
 
 ResultType = Callable[[list[pa.DataType]], pa.DataType | None]
@@ -64,7 +64,7 @@ class Aggregation(Expression):
     """
 
     name: str
-    columns: tuple[str, ...]
+    columns: tuple[Any, ...]  # names, once it is made; expressions are given too
     monoid: Monoid | None = None
     how: str = "combine"
     result: ResultType = lambda kinds: None
@@ -111,14 +111,17 @@ class Aggregation(Expression):
             if not isinstance(given, Frame):
                 raise TypeError(f"{', '.join(shape)}: give a frame of Sash's, not {frame!r}")
             given = shaped(given, **shape)
+        made = dict(self.derived)
         if isinstance(given, Until) and given.column is None:  # of what is aggregated
             if not self.columns:
                 raise TypeError(f"{self}: until needs a column: sash.until(predicate, column)")
             given = replace(given, column=self.columns[0])
+        elif isinstance(given, Until | Delta):
+            given = replace(given, column=_name(given.column, made, type(given).__name__.lower()))
         for name, value in (("min_periods", min_periods), ("step", step)):
             if value is not None and (not isinstance(value, int) or value < 1):
                 raise ValueError(f"{name} must be a whole number of at least 1, not {value!r}")
-        return replace(self, frame=given, least=min_periods, step=step)
+        return replace(self, frame=given, least=min_periods, step=step, derived=made)
 
     def where(self, condition: Any) -> Aggregation:
         """The aggregation of the rows for which a condition is true, as SQL's FILTER.

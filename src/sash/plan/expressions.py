@@ -250,6 +250,10 @@ def as_condition(thing: Any) -> Expression:
     return as_expression(thing)
 
 
+Input = str | Expression
+"""The input of an aggregation: the name of a column, or an expression such as sf.col("x") * 2."""
+
+
 def as_input(thing: Any, where: str = "an aggregation") -> Any:
     """The input of an aggregation: the name of a column, or an expression."""
     if isinstance(thing, Column):

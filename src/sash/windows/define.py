@@ -138,27 +138,28 @@ def session(gap: Any) -> Session:
     return Session(positive_bound(gap, "gap"))
 
 
-def delta(column: str, d: Any) -> Delta:
-    """Rows whose `column` is within `d` of the newest row's; see `Delta` for which.
+def delta(column: Any, d: Any) -> Delta:
+    """Rows whose `column`, or an expression, is within `d` of the newest row's; see `Delta`.
 
     >>> print(delta("km", 5))
     km within 5 of the newest
     """
-    if not isinstance(column, str):
-        raise TypeError(f"column must be a column's name, not {column!r}")
     reach = bound_of(d, 1, "d")
     if reach is None or length(reach) < 0:
         raise ValueError(f"d must be a number or a duration of at least 0, not {d!r}")
     return Delta(column, reach)
 
 
-def until(predicate: Callable[[Any], bool] | str, column: str | None = None) -> Until:
-    """Rows since the last one that ended a window; a column's name is one of booleans.
+def until(predicate: Any, column: Any = None) -> Until:
+    """Rows since the last one that ended a window.
+
+    `predicate`: a column of booleans or an expression, such as sf.col("x") > 3; or a function
+    of the values of `column`, which is a name or an expression.
 
     >>> print(until("is_last"))
     anew after each row where it is true of is_last
     """
-    if isinstance(predicate, str):
+    if not callable(predicate):
         if column is not None:
             raise TypeError("predicate must be a function where a column is given too")
         return Until(None, predicate)

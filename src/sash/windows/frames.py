@@ -267,7 +267,9 @@ class Until(Frame):
 
     def _text(self) -> str:
         what = getattr(self.predicate, "__name__", "predicate") if self.predicate else "it is true"
-        return f"anew after each row where {what}" + (f" of {self.column}" if self.column else "")
+        return f"anew after each row where {what}" + (
+            "" if self.column is None else f" of {self.column}"
+        )
 
 
 @dataclass(frozen=True, repr=False)

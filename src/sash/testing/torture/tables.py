@@ -200,7 +200,7 @@ def _least(values: list[float]) -> float:
 
 
 DERIVED: dict[str, Callable[[], Any]] = {
-    "sum of 2 i + 1": lambda: sf.sum(sf.col("i") * 2 + 1),  # type: ignore[arg-type]
+    "sum of 2 i + 1": lambda: sf.sum(sf.col("i") * 2 + 1),
     "max x where i > 0": lambda: sf.max("x").where(sf.col("i") > 0),
     "count where b": lambda: sf.count().where("b"),
 }
