@@ -69,6 +69,35 @@ def test_a_calendar_goes_on_over_batches() -> None:
     assert found.column("r").to_pylist() == wanted.column("r").to_pylist()
 
 
+@pytest.mark.parametrize(
+    ("slide", "size", "zone"),
+    [
+        ("1 day", "1 day", "Europe/Berlin"),
+        ("1 week", "2 weeks", "UTC"),
+        ("1 month", "1 month", None),
+    ],
+)
+def test_windows_of_a_calendar_are_those_of_a_table(slide: str, size: str, zone: Any) -> None:
+    """Over the change of daylight-saving time, batches within and across periods."""
+    table = duck.sample(400, 5)
+    hours = [1710000000 * 10**6 + t * 5 * 3600 * 10**6 for t in table.column("t").to_pylist()]
+    table = table.append_column("ts", pa.array(hours, pa.timestamp("us", zone and "UTC")))
+    every, over = sash.calendar(slide, tz=zone), sash.calendar(size, tz=zone)
+    asked = {
+        "s": sf.sum("i").over(over),
+        "n": sf.count().over(over),
+        "m": sf.median("x").over(over),
+    }
+    wanted = sash.windowed(table, "k", time="ts").every(every).agg(**asked)
+    live = sash.stream(by="k", time="ts", delay="3 hours").every(every).agg(**asked)
+    found = [live.feed(table.slice(i, 23)) for i in range(0, table.num_rows, 23)]
+    found.append(live.advance(dt.datetime(2100, 1, 1, tzinfo=dt.UTC if zone else None)))
+    order = [(name, "ascending") for name in ("k", "window_start")]
+    both = [t.sort_by(order).to_pylist() for t in (pa.concat_tables(found), wanted)]
+    assert both[0] == both[1]
+    assert len(both[0]) > 5
+
+
 def test_what_a_stream_cannot_run_is_said() -> None:
     table, number = duck.sample(5, 1), sf.row_number()
     live = sash.stream(by="k", time=["t", "id"], delay=3).agg(n=number)
@@ -78,6 +107,6 @@ def test_what_a_stream_cannot_run_is_said() -> None:
         sash.stream(by="k", time="t", delay=3).agg(n=sf.cume_dist()).feed(table)
     day = sash.calendar("1 day")
     times = pa.table({"t": pa.array([dt.datetime(2024, 1, 1)])})
-    live = sash.stream(time="t", delay="1 h").every(day).agg(n=sf.count().over(day))
-    with pytest.raises(ValueError, match="calendar windows do not run on a stream"):
+    live = sash.stream(time="t", delay="1 h").every(day, fill=True).agg(n=sf.count().over(day))
+    with pytest.raises(ValueError, match="fill=True does not run on a stream"):
         live.feed(times)

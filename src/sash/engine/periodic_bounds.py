@@ -144,6 +144,12 @@ class PeriodicFinder:
         self.at = At(0, FIRST, 0, 0, least, size, slide, offset, last, fill, ends)
         self._run = compiled(windows, time_target(dtype, At, Columns)).run
 
+    @property
+    def is_due(self) -> bool:
+        """Whether the first window that is asked for ends up to the last time asked for."""
+        at = self.at
+        return at.least == FIRST or at.offset + at.least * at.slide + at.size <= at.upto
+
     def find(self, rows: Timed, last: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The next windows that are complete: their rows lo to hi - 1, and their starts."""
         lo, hi, number = (np.empty(ROOM, np.int64) for _ in range(3))

@@ -47,6 +47,11 @@ class PeriodicWindows:
             KindAtWork(plan, frame, self._rows, self._slicers, after, upto) for frame in plan.frames
         ]
 
+    @property
+    def is_due(self) -> bool:
+        """Whether windows that are asked for can end up to the last time that is asked for."""
+        return any(kind.finder.is_due for kind in self._kinds)
+
     def feed(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """Take a batch; give the windows that are complete."""
         if batch.num_rows:
@@ -145,6 +150,14 @@ class CalendarRows:
         return starts(numbers, self._calendar, kind)
 
 
+def period_at(time: float | None, calendar: Calendar, kind: pa.DataType) -> int | None:
+    """The number of the period that a moment is in, in steps of the time column's type."""
+    if time is None:
+        return None
+    moment = answers_as(np.array([time], np.int64), None, kind)
+    return int(periods(moment, calendar)[0])
+
+
 class KindAtWork:
     """Windows of one kind: over slices or over rows, and the states that are kept for them."""
 
@@ -161,6 +174,9 @@ class KindAtWork:
         assert isinstance(kind, Sliding | SlidingRows)
         self._plan, self._frame, self._rows, self._kind = plan, frame, rows, kind
         self.name = str(kind)
+        if isinstance(kind, SlidingCalendar):
+            column = plan.schema.field(plan.query.time).type
+            after, upto = (period_at(t, kind.calendar, column) for t in (after, upto))
         self.finder = PeriodicFinder(kind, rows.dtype, plan.unit, after, upto)
         cut = [s.number for s in plan.slices if frame.number in s.frames]
         self.items: Slicer | Rows | CalendarRows = slicers[cut[0]] if cut else rows

@@ -33,6 +33,7 @@ from sash.windows.frames import (
     Rows,
     Session,
     Sliding,
+    SlidingCalendar,
     Until,
     length,
 )
@@ -143,7 +144,8 @@ class StreamDefinition:
         whole = frame.exclude is None and frame.most is None and frame.peers
         combines = state.kind in PARTIALS and whole
         if self.plan.query.every is not None:
-            return "slices" if combines else "rows"
+            by_clock = not isinstance(frame, SlidingCalendar)
+            return "slices" if combines and by_clock else "rows"
         if isinstance(frame, Session | Lifetime | Until) or _from_the_first(frame):
             return "so far" if combines else "tail"
         if isinstance(frame, Range | Sliding):
@@ -185,8 +187,8 @@ class StreamDefinition:
         """How long before a row its windows by time begin."""
         if self.plan.query.every is not None:
             kinds = self.plan.query.every.kinds
-            sizes = [steps_of(k.size, self.plan.unit) for k in kinds if isinstance(k, Sliding)]
-            return max(sizes) + self.steps_back
+            lengths = (self._lengths(kind) for kind in kinds if isinstance(kind, Sliding))
+            return max(size for size, _ in lengths) + self.steps_back
         behind = max((_or_infinity(frame.reach.behind) for frame in self.by_time), default=0)
         return max(behind, self._noticed) if self.emit == "update" else behind
 
@@ -219,8 +221,16 @@ class StreamDefinition:
         every = self.plan.query.every
         if every is None or not every.changes:
             return 0
-        kinds = [k for k in every.kinds if isinstance(k, Sliding)]
-        return max(steps_of(k.slide, self.plan.unit) for k in kinds)
+        lengths = (self._lengths(kind) for kind in every.kinds if isinstance(kind, Sliding))
+        return max(slide for _, slide in lengths)
+
+    def _lengths(self, kind: Sliding) -> tuple[float, float]:
+        """How long periodic windows are, and how far apart; of a calendar's, at most."""
+        size, slide = (steps_of(bound, self.plan.unit) for bound in (kind.size, kind.slide))
+        if not isinstance(kind, SlidingCalendar):
+            return size, slide
+        period = steps_of(kind.calendar.longest, self.plan.unit)
+        return size * period, slide * period
 
     @cached_property
     def ahead(self) -> float:

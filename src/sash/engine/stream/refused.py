@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sash.plan.expressions import columns_of
 from sash.plan.types import tick_kind
-from sash.windows.frames import Calendar, OwnBounds, Sliding, SlidingCalendar, SlidingRows
+from sash.windows.frames import Calendar, OwnBounds, Sliding, SlidingRows
 
 if TYPE_CHECKING:
     from sash.engine.stream.definition import StreamDefinition
@@ -38,16 +38,15 @@ def check(definition: StreamDefinition) -> None:
 
 def _check_every(kind: Sliding | SlidingRows) -> None:
     """Raise ValueError where periodic windows do not run on a stream."""
-    if isinstance(kind, SlidingCalendar):
-        raise ValueError(
-            "every: calendar windows do not run on a stream; give a duration, as in '1 day'"
-        )
     if isinstance(kind, SlidingRows):
         raise ValueError(f"every: {kind} does not run on a stream: give windows by time")
     if kind.closed != "left":
         raise ValueError("every: windows of a stream are [start, end): leave out closed")
     if kind.fill:
-        raise ValueError("every: fill=True does not run on a stream: a key's last is not known")
+        raise ValueError(
+            "every: fill=True does not run on a stream: whether a window without rows is before a "
+            "key's last one is known only when another row comes; fill the output of the stream"
+        )
 
 
 def _check_values(definition: StreamDefinition) -> None:

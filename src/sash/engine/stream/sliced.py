@@ -197,7 +197,10 @@ class RereadWindows:
         self._size = definition.behind
 
     def answer(self, forest: Forest, before: float | None, now: float) -> pa.Table | None:
-        """The windows that the watermark has passed."""
+        """The windows that the watermark has passed; no row is read where there are none."""
+        work = PeriodicWindows(self.plan, ordered=True, after=before, upto=now)
+        if not work.is_due:
+            return None
         oldest = -math.inf if before is None else before - self._size
         rows = forest.rows_between(oldest, now)
         if rows is None:
@@ -206,7 +209,6 @@ class RereadWindows:
         order = np.argsort(numbers(one_array(table.column(KEY))), kind="stable")
         table = table.take(pa.array(order))
         prove_equal(*(numbers(one_array(table.column(name))) for name in (CHECK, KEY)))
-        work = PeriodicWindows(self.plan, ordered=True, after=before, upto=now)
         batches = [given for batch in table.to_batches() for given in work.feed(batch)]
         batches += work.finish()
         return pa.Table.from_batches(batches) if batches else None
