@@ -105,8 +105,3 @@ def test_what_a_stream_cannot_run_is_said() -> None:
         live.feed(table)
     with pytest.raises(ValueError, match="never ends on a stream"):
         sash.stream(by="k", time="t", delay=3).agg(n=sf.cume_dist()).feed(table)
-    day = sash.calendar("1 day")
-    times = pa.table({"t": pa.array([dt.datetime(2024, 1, 1)])})
-    live = sash.stream(time="t", delay="1 h").every(day, fill=True).agg(n=sf.count().over(day))
-    with pytest.raises(ValueError, match="fill=True does not run on a stream"):
-        live.feed(times)

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from sash.engine import row_windows
 from sash.engine.columns import filled, numbers, one_array
+from sash.engine.expressions import with_derived
 from sash.engine.frames import Finder
 from sash.engine.row_windows import ends_of
 from sash.engine.rows import HELD
@@ -30,7 +31,7 @@ from sash.engine.stream.tails import Tails
 from sash.engine.tape import Tape
 from sash.plan.plan import FramePlan, Plan, plan_of
 from sash.plan.reach import steps_of
-from sash.windows.frames import Session, Until
+from sash.windows.frames import Frame, Session, Until
 
 EMITTED = "_emitted"
 
@@ -134,8 +135,7 @@ class TailWindows:
         if isinstance(frame, Session):
             over |= ages > steps_of(frame.gap, self.plan.unit)
         if isinstance(frame, Until):
-            columns = {name: one_array(table.column(name)) for name in frame.columns}
-            over |= ends_of(frame, columns)[place] != 0
+            over |= ends_of(frame, frame_columns(self.plan, frame, table))[place] != 0
         return over
 
     @cached_property
@@ -154,6 +154,14 @@ class TailWindows:
 
 
 ENDED = "_ended"
+
+
+def frame_columns(plan: Plan, frame: Frame, rows: pa.Table) -> dict[str, pa.Array]:
+    """The columns that a frame reads of some rows; those that are derived are computed."""
+    derived = any(name in plan.query.derived for name in frame.columns)
+    names = plan.columns if derived else frame.columns
+    columns = {name: one_array(rows.column(name)) for name in names}
+    return with_derived(plan, columns) if derived else columns
 
 
 class SoFarWindows:
@@ -266,8 +274,7 @@ class SoFarWindows:
     def _ended(self, rows: pa.Table) -> np.ndarray:
         if not isinstance(self.frame, Until):
             return np.zeros(rows.num_rows, np.int8)
-        columns = {name: one_array(rows.column(name)) for name in self.frame.columns}
-        return ends_of(self.frame, columns)
+        return ends_of(self.frame, frame_columns(self.states[0].plan, self.frame, rows))
 
     def _bounds(
         self, ids: np.ndarray, times: np.ndarray, ended: np.ndarray
