@@ -25,6 +25,7 @@ class Settings(TypedDict, total=False):
     lead: Any
     history: Any
     cut: Any
+    checkpoint: Any
 
 
 PLANNING = ("latency", "algorithm")
@@ -41,6 +42,7 @@ OPTIONS = {
         "lead",
         "history",
         "cut",
+        "checkpoint",
     ),
 }
 """The arguments of `windowed` besides keys and time, by the kind of data."""

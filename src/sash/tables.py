@@ -287,8 +287,9 @@ def windowed(
     ones: `emit`, "final", each row when the watermark has passed all that its windows reach,
     "arrival", at once, or "update", the values of keys, see sash.serve; `late`, "count" or "side",
     with which late rows come out too, marked in a column `late`; `history`, a batch DataFrame of
-    earlier rows, up to the time `cut`, that the state is built from; `idle`, `lead`, `shards` and
-    `cache`, see sash.spark.streaming.
+    earlier rows, up to the time `cut`, that the state is built from; `checkpoint`, where the query
+    has its checkpoint: a definition that its state is not of is refused by the call, before the
+    query starts; `idle`, `lead`, `shards` and `cache`, see sash.spark.streaming.
 
     >>> import pyarrow as pa, sash
     >>> from sash import functions as sf

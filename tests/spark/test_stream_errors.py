@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 
 import sash
 from sash import functions as sf
+from sash.engine.stream.pages import StateError
 from sash.spark.streaming import PROVIDER
 from tests.spark import streams
 from tests.spark.native import settings
@@ -116,22 +117,30 @@ def test_another_definition_after_a_restart(spark: SparkSession, tmp_path: Path)
     files = streams.cut(table, 2)
     streams.write(tmp_path / "in", files[:1])
 
-    def out(span: str, shards: int = 1, by: str = "k", answer: Any = None) -> Any:
+    def out(span: str, shards: int = 1, by: str = "k", answer: Any = None, **options: Any) -> Any:
         answer = sf.sum("v") if answer is None else answer
-        work = sash.windowed(streams.source(spark, tmp_path / "in"), by, time="ts", shards=shards)
+        stream = streams.source(spark, tmp_path / "in")
+        work = sash.windowed(stream, by, time="ts", shards=shards, **options)
         return work.agg(s=answer.over(span))
 
-    streams.run(out("1 minute"), tmp_path)
+    known = {"checkpoint": tmp_path / "out.checkpoint"}
+    streams.run(out("1 minute", **known), tmp_path)
     first = set(streams.written(spark, tmp_path).column("i").to_pylist())
     streams.write(tmp_path / "in", [files[1], streams.last()])
-    for other, message in (
-        (out("2 minutes"), "windows have become longer: they reach back to 20"),
-        (out("1 minute", by="w"), "keys: k then, w now"),
-        (out("1 minute", 2), r"started with 1 shards, now there are 2.*windowed\(…, shards=1\)"),
+    for arguments, message in (
+        ({"span": "2 minutes"}, "windows have become longer: they reach back to 20"),
+        ({"span": "1 minute", "by": "w"}, "keys: k then, w now"),
+        (
+            {"span": "1 minute", "shards": 2},
+            r"started with 1 shards, now there are 2.*windowed\(…, shards=1\)",
+        ),
     ):
-        with pytest.raises(Exception, match=message):
-            streams.run(other, tmp_path)
-    streams.run(out("30 seconds", answer=sf.max("v")), tmp_path)
+        with pytest.raises(StateError, match=message) as caught:  # by the call, on the driver
+            out(**arguments, **known)
+        assert "\n" not in str(caught.value)
+    with pytest.raises(Exception, match="keys: k then, w now"):  # by the query, in a worker
+        streams.run(out("1 minute", by="w"), tmp_path)
+    streams.run(out("30 seconds", answer=sf.max("v"), **known), tmp_path)
     found = streams.written(spark, tmp_path)
     before = sash.windowed(table, "k", time="ts").agg(s=sf.sum("v").over("1 minute"))
     after = sash.windowed(table, "k", time="ts").agg(s=sf.max("v").over("30 seconds"))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import sash
+from sash.cli.checks import place_of_checkpoint
 from sash.cli.errors import EndError, one_line
 from sash.cli.pipeline import Pipeline
 from sash.plan.explain import Explanation, Step
@@ -32,6 +33,9 @@ def windowed(pipeline: Pipeline, rows: Any, spine: Any = None) -> Any:
 
         options = {"emit": pipeline.stream.emit, "late": pipeline.stream.late}
         options |= history(pipeline, rows.sparkSession)
+        checkpoint = place_of_checkpoint(pipeline)
+        if checkpoint is not None and checkpoint.exists() and not pipeline.sink.replace:
+            options["checkpoint"] = checkpoint
     rows = _with_watermark(pipeline, rows)
     found = sash.windowed(rows, by=pipeline.keys, time=pipeline.time, **options)
     if pipeline.spine is not None:

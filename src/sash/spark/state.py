@@ -43,8 +43,7 @@ def read_state(
     """
     number = _operator(spark, location, operator)
     pages = _pages(spark, location, number, batch)
-    manifests = _manifests(pages)
-    schema = _schema(pages, manifests)
+    schema = _schema(pages, _manifests(pages))
     decode = _decoder(schema)
     return pages.groupBy(SHARD).applyInArrow(decode, from_arrow_schema(schema))
 
@@ -59,11 +58,11 @@ def describe_state(
     key and slice), `partials` per key, and `bytes`.
     """
     number = _operator(spark, location, operator)
-    manifests = list(_manifests(_pages(spark, location, number, batch)).values())
-    marks = [each.watermark for each in manifests if each.watermark is not None]
-    complete = [each.complete for each in manifests if each.complete is not None]
-    definition = manifests[0].definition if manifests else {}
-    nodes = [node for each in manifests for node in each.bulks.nodes.values()]
+    known = list(manifests(spark, location, number, batch).values())
+    marks = [each.watermark for each in known if each.watermark is not None]
+    complete = [each.complete for each in known if each.complete is not None]
+    definition = known[0].definition if known else {}
+    nodes = [node for each in known for node in each.bulks.nodes.values()]
     leaves = sum(page.rows for node in nodes for page in (node.rows, *node.late) if page)
     sliced = definition.get("every") is not None and bool(definition["partials"])
     return {
@@ -71,23 +70,35 @@ def describe_state(
         "definition": definition,
         "watermark": _moment(max(marks), definition) if marks else None,
         "complete_from": _moment(max(complete), definition) if complete else None,
-        "shards": len(manifests),
-        "pages": sum(len(each.pages) for each in manifests),
-        "rows": sum(each.rows for each in manifests) - (leaves if sliced else 0),
+        "shards": len(known),
+        "pages": sum(len(each.pages) for each in known),
+        "rows": sum(each.rows for each in known) - (leaves if sliced else 0),
         "slices": leaves if sliced else 0,
         "partials": sum(node.map.rows for node in nodes if node.map is not None),
-        "bytes": sum(each.size for each in manifests),
+        "bytes": sum(each.size for each in known),
     }
 
 
-def _operator(spark: SparkSession, location: str, asked: int | None) -> int:
+def operators(spark: SparkSession, location: str) -> list[int]:
+    """The numbers of a query's calls of sash.windowed; none where there is no such checkpoint."""
     known = spark.read.format("state-metadata").load(location)
     rows = known.select("operatorId", "operatorName", "operatorProperties").distinct().collect()
-    ours = sorted(
+    return sorted(
         row.operatorId
         for row in rows
         if row.operatorName.startswith(OPERATOR) and f'"{STATE}"' in row.operatorProperties
     )
+
+
+def manifests(
+    spark: SparkSession, location: str, operator: int, batch: int | None = None
+) -> dict[int, Manifest]:
+    """The manifest of each shard of a call, as of a micro-batch, the last one by default."""
+    return _manifests(_pages(spark, location, operator, batch))
+
+
+def _operator(spark: SparkSession, location: str, asked: int | None) -> int:
+    ours = operators(spark, location)
     if not ours:
         raise ValueError(f"{location} is no checkpoint of a stream with sash.windowed")
     if asked is None and len(ours) > 1:

@@ -46,6 +46,7 @@ from sash.spark import batch
 from sash.spark import history as histories
 from sash.spark.names import quoted
 from sash.spark.processor import Processor, rows_schema
+from sash.spark.restart import check_checkpoint
 from sash.spark.shards import Packing, shard_ids
 from sash.spark.types import transferable
 from sash.windows.arguments import duration_or_number
@@ -72,6 +73,7 @@ def aggregate(
     lead: Any = 0,
     history: DataFrame | None = None,
     cut: Any = None,
+    checkpoint: Any = None,
     **planning: Any,
 ) -> DataFrame:
     """The stream of rows with one extra column per aggregation.
@@ -85,10 +87,16 @@ def aggregate(
     answer is then that of one batch over both. Rows up to `cut` (default: the youngest time of
     the history, found by a job) are the history's, and rows after it the stream's: a row of the
     stream at or before it is late. A checkpoint that is there goes on as it is.
+
+    `checkpoint`: the query's checkpoint location, for which a definition that its state is not of
+    is refused by this call, on the driver. Without it the query itself ends with that error, in
+    its first batch.
     """
     job = prepare(df, query, emit, late)
     count = shards_of(df, shards)
     live = definition_of(job, emit, count, planning, idle, lead)
+    if checkpoint is not None:
+        check_checkpoint(df.sparkSession, str(checkpoint), live)
     names = tuple(job.schema.names) if live.gives_rows else tuple(job.query.columns())
     packing = Packing((KEY, CHECK, *names), tuple(shard_ids(count)))
     blocks = _blocks(job, job.df, packing)
@@ -230,6 +238,7 @@ def explain(
     lead: Any = 0,
     history: Any = None,
     cut: Any = None,
+    checkpoint: Any = None,
     **planning: Any,
 ) -> Explanation:
     """The plan that `aggregate` would run, in words; `rates`: rows per second, and keys."""
@@ -242,6 +251,8 @@ def explain(
     if history is not None:
         until = "its youngest time" if cut is None else cut
         steps.append(Step("history", f"up to {until}; the state is built from it in a batch"))
+    if checkpoint is not None:
+        steps.append(Step("checkpoint", f"{checkpoint}; state of another definition is refused"))
     steps += [] if rates is None else estimated(definition, *rates, ON_SPARK)
     return explain_stream(definition, steps)
 
