@@ -17,6 +17,7 @@ from sash.aggregations.collections import (
     array_agg,
     collect_list,
     collect_set,
+    concat,
     first_k,
     last_distinct,
     last_k,
@@ -26,6 +27,21 @@ from sash.aggregations.collections import (
 )
 from sash.aggregations.decay import decayed_count, decayed_mean, decayed_sum
 from sash.aggregations.elsewhere import unknown as _unknown
+from sash.aggregations.extremes import (
+    any_value,
+    argmax,
+    argmin,
+    bool_and,
+    bool_or,
+    first,
+    first_value,
+    last,
+    last_value,
+    max,
+    max_by,
+    min,
+    min_by,
+)
 from sash.aggregations.frequencies import (
     count_if,
     histogram,
@@ -38,7 +54,6 @@ from sash.aggregations.frequencies import (
 from sash.aggregations.places import (
     cume_dist,
     dense_rank,
-    known_only,
     lag,
     lead,
     nth_value,
@@ -47,6 +62,11 @@ from sash.aggregations.places import (
     rank,
     row_number,
     window_rank,
+)
+from sash.aggregations.shares import (
+    median,
+    percentile,
+    percentile_approx,
 )
 from sash.aggregations.sketches import (
     approx_top_k,
@@ -57,6 +77,16 @@ from sash.aggregations.sketches import (
     kll_sketch_agg_double,
     kll_sketch_agg_float,
     theta_sketch_agg,
+)
+from sash.aggregations.spread import (
+    range,
+    std,
+    stddev,
+    stddev_pop,
+    stddev_samp,
+    var_pop,
+    var_samp,
+    variance,
 )
 from sash.aggregations.statistics import (
     corr,
@@ -76,8 +106,18 @@ from sash.aggregations.statistics import (
     skewness,
     weighted_mean,
 )
+from sash.aggregations.sums import (
+    approx_count_distinct,
+    avg,
+    count,
+    count_distinct,
+    geomean,
+    mean,
+    product,
+    sum,
+    sum_distinct,
+)
 from sash.monoids import arguments
-from sash.monoids.ranks import INTERPOLATIONS
 from sash.monoids.trial import check_functions
 from sash.plan.definition import TIME, Aggregation
 from sash.plan.expressions import Input
@@ -119,224 +159,6 @@ __all__ = [
     "sum_distinct", "theta_sketch_agg", "top_k", "var_pop", "var_samp", "variance",
     "weighted_mean", "window_rank",
 ]  # fmt: skip
-
-
-def count(column: Input | None = None, distinct: bool = False) -> Aggregation:
-    """How many rows; with a column, how many where it is not null, or how many distinct values."""
-    if distinct:
-        if column is None:
-            raise TypeError("count(distinct=True): distinct values of what? Name a column")
-        return count_distinct(column)
-    columns = () if column is None else (column,)
-    return Aggregation("count", columns, how="count", result=kinds.always(pa.int64()))
-
-
-def sum(column: Input, distinct: bool = False) -> Aggregation:
-    """The sum; of integers exact, an overflow is an error. `distinct`: each value once.
-
-    A combine: one addition; with `distinct` it copies all distinct values.
-
-    >>> from sash.testing import running
-    >>> running(sum("x", distinct=True), x=[5, 5, 2])
-    [5, 5, 7]
-    """
-    if distinct:
-        return kinds.of_numbers("sum_distinct", column, m.Distinct(m.Sum()), kinds.total)
-    return kinds.of_numbers("sum", column, m.Sum(), kinds.total)
-
-
-def sum_distinct(column: Input) -> Aggregation:
-    """`sum` of distinct values, under Spark's name."""
-    return sum(column, distinct=True)
-
-
-def product(column: Input) -> Aggregation:
-    """The product, as a double."""
-    return kinds.of_numbers("product", column, m.Product())
-
-
-def mean(column: Input, distinct: bool = False) -> Aggregation:
-    """The arithmetic mean. `distinct`: each value counts once.
-
-    A combine: two numbers; with `distinct` it copies all distinct values.
-
-    >>> from sash.testing import running
-    >>> running(mean("x", distinct=True), x=[5, 5, 2])
-    [5.0, 5.0, 3.5]
-    """
-    if distinct:
-        return kinds.of_numbers("mean_distinct", column, m.Distinct(m.Mean()), kinds.average)
-    return kinds.of_numbers("mean", column, m.Mean(), kinds.average)
-
-
-avg = mean
-
-
-def geomean(column: Input) -> Aggregation:
-    """The geometric mean."""
-    return kinds.of_numbers("geomean", column, m.GeoMean())
-
-
-def variance(column: Input, ddof: int = 1) -> Aggregation:
-    """The variance of a sample (ddof=1) or of a population (ddof=0)."""
-    return kinds.of_numbers("variance", column, m.Var(ddof=ddof))
-
-
-var_samp = variance
-
-
-def var_pop(column: Input) -> Aggregation:
-    """The variance of a population."""
-    return variance(column, ddof=0)
-
-
-def stddev(column: Input, ddof: int = 1) -> Aggregation:
-    """The standard deviation of a sample (ddof=1) or of a population (ddof=0)."""
-    return kinds.of_numbers("stddev", column, m.StdDev(ddof=ddof))
-
-
-std = stddev_samp = stddev
-
-
-def stddev_pop(column: Input) -> Aggregation:
-    """The standard deviation of a population."""
-    return stddev(column, ddof=0)
-
-
-def range(column: Input) -> Aggregation:
-    """The largest less the smallest."""
-    return kinds.of_numbers("range", column, m.Range(), kinds.like)
-
-
-def min(column: Input) -> Aggregation:
-    """The smallest value; NaN only where there is no number."""
-    return kinds.of_ordered("min", column, m.Min())
-
-
-def max(column: Input) -> Aggregation:
-    """The largest value; NaN is larger than any number."""
-    return kinds.of_ordered("max", column, m.Max())
-
-
-def bool_and(column: Input) -> Aggregation:
-    """Whether all are true."""
-    return kinds.of_booleans("bool_and", min(column))
-
-
-def bool_or(column: Input) -> Aggregation:
-    """Whether any is true."""
-    return kinds.of_booleans("bool_or", max(column))
-
-
-def _argument(name: str, measure: Input, argument: Input, monoid: m.Monoid) -> Aggregation:
-    takes = "a measure that has an order"
-    return Aggregation(
-        name, (measure, argument), monoid, "argument", kinds.like_second, kinds.is_ordered, takes
-    )
-
-
-def argmax(measure: Input, argument: Input) -> Aggregation:
-    """The argument where the measure is largest, the first of equals."""
-    return _argument("argmax", measure, argument, m.ArgMax())
-
-
-def argmin(measure: Input, argument: Input) -> Aggregation:
-    """The argument where the measure is smallest, the first of equals."""
-    return _argument("argmin", measure, argument, m.ArgMin())
-
-
-def max_by(argument: Input, measure: Input) -> Aggregation:
-    """`argmax` with the order of arguments that Spark has."""
-    return argmax(measure, argument)
-
-
-def min_by(argument: Input, measure: Input) -> Aggregation:
-    """`argmin` with the order of arguments that Spark has."""
-    return argmin(measure, argument)
-
-
-def first(column: Input, ignore_nulls: bool = False) -> Aggregation:
-    """The oldest row's value, null or not; `ignore_nulls`: the oldest that is not null."""
-    found = Aggregation("first", (column,), how="first", result=kinds.like)
-    return known_only(found) if ignore_nulls else found
-
-
-def last(column: Input, ignore_nulls: bool = False) -> Aggregation:
-    """The youngest row's value, null or not; `ignore_nulls`: the youngest that is not null."""
-    found = Aggregation("last", (column,), how="last", result=kinds.like)
-    return known_only(found) if ignore_nulls else found
-
-
-any_value = first
-first_value = first
-last_value = last
-
-
-def count_distinct(column: Input) -> Aggregation:
-    """How many distinct values that are not null."""
-    counts = kinds.always(pa.int64())
-    return Aggregation("count_distinct", (column,), m.CountDistinct(), "distinct", counts)
-
-
-def approx_count_distinct(column: Input, p: int = 12) -> Aggregation:
-    """About how many distinct values, by HyperLogLog with 2**p registers."""
-    return Aggregation(
-        "approx_count_distinct", (column,), m.HyperLogLog(p), result=kinds.always(pa.int64())
-    )
-
-
-def _share(name: str, column: Input, share: float, interpolation: str) -> Aggregation:
-    if not 0 <= share <= 1:
-        raise ValueError(f"{name}({column}): the share must be from 0 to 1, not {share}")
-    if interpolation not in INTERPOLATIONS:
-        known = ", ".join(INTERPOLATIONS)
-        raise ValueError(
-            f"{name}({column}): interpolation must be one of {known}, not {interpolation!r}"
-        )
-    return Aggregation(
-        name, (column,), how="percentile",
-        result=kinds.between if interpolation in ("linear", "midpoint") else kinds.like,
-        accepts=kinds.has_shares, takes="a column of numbers or times",
-        share=float(share), interpolation=interpolation,
-    )  # fmt: skip
-
-
-def percentile(column: Input, share: float, interpolation: str = "linear") -> Aggregation:
-    """The exact percentile; between two values by NumPy's and pandas' `interpolation`.
-
-    "linear" (default, as Spark's) and "midpoint" give a double, or for times a time, rounded
-    down to the column's unit; "lower", "higher" and "nearest" give a value of the column, of
-    its type. Costs the logarithm of the number
-    of distinct values per row.
-
-    >>> import pyarrow as pa, sash
-    >>> table = pa.table({"t": [1, 2, 3, 4], "x": [10, 40, 20, 30]})
-    >>> nearest = percentile("x", 0.4, interpolation="nearest").over(sash.rows(4))
-    >>> sash.windowed(table, time="t").agg(y=nearest)["y"].to_pylist()
-    [10, 10, 20, 20]
-    """
-    return _share("percentile", column, share, interpolation)
-
-
-def percentile_approx(column: Input, share: float) -> Aggregation:
-    """A value of the column that no more than `share` of the others are below; exact here."""
-    return _share("percentile_approx", column, share, "approx")
-
-
-def median(column: Input) -> Aggregation:
-    """The exact median: a double; of timestamps, dates and durations one of these.
-
-    >>> import datetime as dt
-    >>> from sash.testing import running
-    >>> running(median("x"), x=[dt.datetime(2024, 1, 1), dt.datetime(2024, 1, 2)])[1]
-    datetime.datetime(2024, 1, 1, 12, 0)
-    """
-    return percentile(column, 0.5)
-
-
-def concat(column: Input, separator: str = "") -> Aggregation:
-    """The strings, one after the other from older to younger."""
-    return Aggregation("concat", (column,), m.Concat(separator), result=kinds.like)
 
 
 def function(f: Callable[..., Any], *columns: Input, returns: pa.DataType = DOUBLE) -> Aggregation:

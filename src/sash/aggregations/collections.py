@@ -124,3 +124,13 @@ def top_k(column: Input, k: int) -> Aggregation:
         "top_k", (column,), m.TopK(k), result=as_list,
         accepts=is_ordered, takes="a column that has an order",
     )  # fmt: skip
+
+
+def concat(column: Input, separator: str = "") -> Aggregation:
+    """The strings, one after the other from older to younger.
+
+    >>> from sash.testing import running
+    >>> running(concat("x", "-"), x=["a", "b", "c"])
+    ['a', 'a-b', 'a-b-c']
+    """
+    return Aggregation("concat", (column,), m.Concat(separator), result=like)

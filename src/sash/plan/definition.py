@@ -100,11 +100,30 @@ class Aggregation(Expression):
     ) -> Aggregation:
         """The aggregation over a frame: a duration such as "24 hours", `sash.rows(50)`, …
 
-        `exclude`: without the "current row", its "group" of peers, or its "ties". `delay`: the
-        window ends so much before the row. `center`: the row is in its middle. `most`: of a
-        window's rows at most this many, the youngest. `peers=False`: the window ends at the row,
-        not at its peers. `min_periods`: null where fewer rows are not null. `step`: an answer
-        for every `step`-th row of a key, from its first on; null for the others.
+        `closed`: which ends of a duration are included: "both" (default), "right", "left" or
+        "neither". `exclude`: without the "current row", its "group" of peers, or its "ties".
+        `delay`: the window ends so much before the row. `center`: the row is in its middle.
+        `most`: of a window's rows at most this many, the youngest. `peers=False`: the window ends
+        at the row, not at its peers. `min_periods`: null where fewer rows are not null. `step`: an
+        answer for every `step`-th row of a key, from its first on; null for the others.
+
+        >>> import pyarrow as pa, sash
+        >>> from sash import functions as sf
+        >>> table = pa.table({"t": [1, 2, 2, 3, 5], "x": [1, 2, 3, 4, 5]})
+        >>> def over(frame, **options):
+        ...     asked = sf.sum("x").over(frame, **options)
+        ...     return sash.windowed(table, time="t").agg(y=asked)["y"].to_pylist()
+        >>> two = sash.range_between(-1, 0)
+        >>> over(two)
+        [1, 6, 6, 9, 5]
+        >>> over(two, exclude="current row"), over(two, exclude="group")
+        ([None, 4, 3, 5, None], [None, 1, 1, 5, None])
+        >>> over(two, delay=1), over(two, peers=False)
+        ([None, 1, 1, 6, 4], [1, 3, 6, 9, 5])
+        >>> over(sash.rows(3), center=True), over(sash.rows(3), min_periods=3)
+        ([3, 6, 9, 12, 9], [None, None, 6, 9, 12])
+        >>> over(two, most=1), over(two, step=2)
+        ([1, 3, 3, 4, 5], [1, None, 6, None, 5])
         """
         given = frame_of(frame, closed)
         if shape:

@@ -254,7 +254,11 @@ def sliding_calendar(size: Frame | None, slide: Calendar) -> SlidingCalendar:
 
 
 def lifetime() -> Lifetime:
-    """All rows so far."""
+    """All rows so far.
+
+    >>> print(lifetime())
+    all rows so far
+    """
     return Lifetime()
 
 
