@@ -13,7 +13,7 @@ author = "the authors of Sash"
 copyright = "2026, the authors of Sash"
 release = version = sash.__version__
 
-extensions = ["sphinx.ext.autodoc", "sphinx.ext.viewcode", "algorithms", "pictures"]
+extensions = ["sphinx.ext.autodoc", "sphinx.ext.viewcode", "algorithms", "charts", "pictures"]
 exclude_patterns = ["_build", "decisions"]
 nitpicky = False
 default_role = "code"

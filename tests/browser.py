@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+PATIENCE = 300_000  # milliseconds, on a machine that has other work
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
@@ -33,6 +34,7 @@ def started() -> Iterator[Any]:
 def opened(browser: Any, place: Path, width: int, **more: Any) -> tuple[Any, list[str]]:
     """A page, and what goes wrong in it: errors, warnings and requests to anywhere."""
     page = browser.new_page(viewport={"width": width, "height": 800}, **more)
+    page.set_default_timeout(PATIENCE)
     wrong: list[str] = []
     page.on("console", lambda m: wrong.append(m.text) if m.type in ("error", "warning") else None)
     page.on("pageerror", lambda e: wrong.append(str(e)))

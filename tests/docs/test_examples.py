@@ -1,6 +1,7 @@
 """The documentation: its examples run, and it builds without a warning or a request."""
 
 import doctest
+import importlib
 import re
 import subprocess
 import sys
@@ -30,6 +31,40 @@ def test_examples_run(page: Path) -> None:
     ran = doctest.testfile(str(page), module_relative=False, optionflags=OPTIONS)
     assert ran.attempted > 0
     assert ran.failed == 0
+
+
+CHARTED = sorted(page for page in DOCS.rglob("*.rst") if ".. chart::" in page.read_text())
+
+
+@pytest.mark.parametrize("page", CHARTED, ids=lambda page: page.stem)
+def test_charts_are_drawn_from_the_examples(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(DOCS / "_ext")
+    charts = importlib.import_module("charts")
+    text = page.read_text()
+    found = charts.charts_of(text)
+    assert len(found) == text.count(".. chart::")
+    for chart in found:
+        assert chart.count("<svg") == 2
+        assert "NaN" not in chart
+
+
+def test_every_page_of_the_cookbook_has_a_chart() -> None:
+    pages = {page for page in (DOCS / "cookbook").glob("*.rst") if page.stem != "index"}
+    assert pages <= set(CHARTED)
+
+
+def test_every_function_has_an_example() -> None:
+    import sash
+    from sash import functions as sf
+    from sash.plan.definition import Aggregation
+
+    frames = ("calendar", "delta", "groups_between", "lifetime", "policy", "range_between", "rows",
+              "rows_between", "session", "sliding", "tumbling", "until", "windowed", "stream",
+              "features", "show")  # fmt: skip
+    asked = [getattr(sf, name) for name in sf.__all__ if name != "TIME"]
+    asked += [getattr(sash, name) for name in frames]
+    asked += [Aggregation.over, Aggregation.where, Aggregation.by]
+    assert [each.__name__ for each in asked if ">>>" not in (each.__doc__ or "")] == []
 
 
 def test_the_example_of_a_pipeline_file_loads(tmp_path: Path) -> None:
@@ -73,17 +108,20 @@ def test_it_builds_offline(tmp_path: Path) -> None:
     picture = (tmp_path / "algorithms" / "DABALite.html").read_text()
     assert "insert 3, evict 2, query 1" in picture
     assert picture.count("<svg viewBox") == 4
+    sizes = ((1200, "light"), (1200, "dark"), (370, "light"), (370, "dark"))
     with browser.started() as chromium:
-        for width, scheme in ((1200, "light"), (370, "dark")):
-            home, wrong = browser.opened(
-                chromium, tmp_path / "index.html", width, color_scheme=scheme
-            )
-            assert home.locator("svg.sash-window").is_visible()
-            assert not browser.scrolls_sideways(home)
-            assert wrong == [], width
-            home.close()
+        for width, scheme in sizes:
+            for path in sorted(tmp_path.rglob("*.html")):
+                if "_modules" in path.parts:
+                    continue
+                page, wrong = browser.opened(chromium, path, width, color_scheme=scheme)
+                assert not browser.scrolls_sideways(page), (path, width)
+                assert wrong == [], (path, width)
+                if path == tmp_path / "index.html":
+                    assert page.locator("svg.sash-window").is_visible()
+                page.close()
         for place in ("pictures.html", "algorithms/FiBA.html", "algorithms/DABALite.html"):
-            for width, scheme in ((1200, "light"), (370, "dark")):
+            for width, scheme in sizes[::3]:
                 page, wrong = browser.opened(chromium, tmp_path / place, width, color_scheme=scheme)
                 for frame in page.locator("iframe").all():
                     frame.scroll_into_view_if_needed()
