@@ -32,8 +32,9 @@ def running(keys: Any, **options: Any) -> list[Any]:
 
 @pytest.mark.parametrize("kind", [pa.float64(), pa.float32(), pa.float16()])
 def test_zero_and_minus_zero_are_one_key(kind: pa.DataType) -> None:
-    assert running(pa.array([0.0, -0.0, 0.0], kind)) == [1, 3, 7]
-    assert running(pa.array([-0.0, None, 0.0, None], kind)) == [1, 2, 5, 10]
+    zero = kind.to_pandas_dtype()(0.0)  # old pyarrow takes for float16 NumPy's only
+    assert running(pa.array([zero, -zero, zero], kind)) == [1, 3, 7]
+    assert running(pa.array([-zero, None, zero, None], kind)) == [1, 2, 5, 10]
 
 
 def test_all_nan_are_one_key() -> None:

@@ -49,6 +49,10 @@ def test_the_wheel_has_code_and_data(built: Path, root: Path) -> None:
     assert sorted(needed) == ["numba", "numpy", "pyarrow"]
     assert "License-Expression: Apache-2.0" in text
     assert "Author: the authors of Sash" in text
+    version = re.search(r"^Version: (\S+)$", text, re.MULTILINE)
+    assert version is not None
+    changes = (root / "CHANGELOG.md").read_text()
+    assert re.search(rf"^## {re.escape(version[1])}\b", changes, re.MULTILINE)
 
 
 def test_the_source_distribution_has_what_builds_it(built: Path) -> None:

@@ -105,7 +105,8 @@ def column_codes(column: pa.Array, team: Team) -> Codes:
         nulls = np.asarray(column.dictionary.is_null())
         column = pa.array(values.values, mask=nulls).take(column.indices)
     elif pa.types.is_floating(column.type):
-        column = _one_zero(column)
+        half = pa.types.is_float16(column.type)  # which old versions of pyarrow cannot hash
+        column = _one_zero(column.cast(pa.float32()) if half else column)
     if pa.types.is_integer(column.type) and column.null_count == 0:
         return integer_codes(column.to_numpy(), team)
     return hashed(column, team)
