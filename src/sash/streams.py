@@ -194,13 +194,6 @@ class Live:
 
     def _start(self, schema: pa.Schema) -> None:
         plan = plan_of(self._query, schema, self._planning)
-        if self._emit == "final":
-            for out, a in self._query.aggregations.items():
-                if getattr(a.frame, "following", 0) is None:
-                    raise ValueError(
-                        f"{out}: {a.frame} never ends on a stream, so it has no final answer: "
-                        "bound it, or use emit='arrival'"
-                    )
         unit = unit_of(schema.field(self._query.time).type)
         found = self._query.output_types(schema, dict(raw_types(self._query, schema)))
         answers = {out: kind for out, kind in found.items() if kind is not None}

@@ -13,7 +13,7 @@ from sash.engine.slicer import Slicer
 from sash.pictures.recording import Recording, Step, said
 from sash.pictures.rows import Shown, StateRows
 from sash.pictures.trace import Row, Trace, Traced
-from sash.plan.explain import counted, slices_line
+from sash.plan.explain import counted, slices_in_words
 from sash.plan.plan import Plan, State
 from sash.plan.slicing import Slices
 from sash.swag.parts import Part
@@ -98,7 +98,7 @@ class Play:
     ) -> None:
         assert first.monoid is not None
         self.trace = Trace(first.monoid)
-        line = slices_line(shown.plan, slices).removeprefix("slices").strip()
+        line = slices_in_words(shown.plan, slices)
         card = inspect.getdoc(inspect.getmodule(type(slices))) or ""
         title, lead = "The slices that windows share", f"{shown.lead}, {line}"
         self.recording = Recording(title, lead, self.trace, card)

@@ -9,7 +9,7 @@ by rows     the last rows before the moment; delta and policies: the window of t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -82,7 +82,7 @@ class Values:
         moments = answers_as(asked.moments, None, plan.schema.field(time).type)
         spine = pa.table({KEY: asked.keys.ids[asked.of], time: moments})
         at = Spine((KEY,), time, spine.schema, "both")
-        query = replace(plan.query, aggregations=at.over(plan.query.aggregations), spine=at)
+        query = at.over(plan.query)
         found = aggregate(query, table, spine, 1, plan.options)
         return {output.name: one_array(found.column(output.name)) for output in plan.outputs}
 

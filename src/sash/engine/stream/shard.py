@@ -186,7 +186,7 @@ def told_apart(manifest: Manifest, two: Collision, known: int | None) -> Manifes
     new = two.known if known == two.new else two.new
     pair = f"{two.id}/{new}"
     if pair in manifest.collided:
-        raise StateError(f"two keys of the stream's state share the number {two.id}")
+        raise StateError(f"two keys of the stream's state share the number {two.id}") from two
     changed = manifest.copy()
     changed.collided[pair] = another_number(two.id, new)
     return changed
