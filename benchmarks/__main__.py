@@ -19,7 +19,8 @@ import sys
 from pathlib import Path
 
 from benchmarks import charts, pages, records
-from benchmarks.suites import LARGE, RUNS, SUITES, Run
+from benchmarks.run import Run
+from benchmarks.suites import LARGE, RUNS, SUITES
 from sash.cli.errors import known
 from sash.cli.progress import Stage, stage
 

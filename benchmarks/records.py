@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.suites import RUNS, SUITE_OF, Run
+from benchmarks.run import Run
+from benchmarks.suites import RUNS, SUITE_OF
 
 Row = dict[str, Any]
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 from benchmarks.records import Records, Row
-from benchmarks.suites import RUNS, Run
+from benchmarks.run import Run
+from benchmarks.suites import RUNS
 
 Rows = list[Row]
 Numbers = Callable[[list[Row]], list[float]]

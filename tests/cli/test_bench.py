@@ -9,7 +9,8 @@ from benchmarks import records
 from benchmarks.__main__ import options_of, run_all
 from benchmarks.figures import FIGURES
 from benchmarks.figures.figure import NOT_MEASURED
-from benchmarks.suites import RUNS, SUITES, Run
+from benchmarks.run import Run
+from benchmarks.suites import RUNS, SUITES
 from sash.cli import main
 
 

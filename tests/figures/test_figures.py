@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import measure, pages, records, rst, suites
+from benchmarks import measure, pages, records, rst, run
 from benchmarks.figures import FIGURES, README, SECTIONS, figure
 from benchmarks.figures.figure import NOT_MEASURED
 from benchmarks.suites import RUNS, SUITES
@@ -133,7 +133,7 @@ def test_every_record_is_of_one_run() -> None:
     assert not {*quick} & {run.full for run in RUNS.values()}
 
 
-@pytest.mark.parametrize("module", [suites, figure, measure, rst], ids=lambda each: each.__name__)
+@pytest.mark.parametrize("module", [run, figure, measure, rst], ids=lambda each: each.__name__)
 def test_examples_run(module: ModuleType) -> None:
     ran = doctest.testmod(module)
     assert ran.attempted > 0
