@@ -13,6 +13,7 @@ from benchmarks.run import Run
 from benchmarks.suites import RUNS, SUITE_OF
 
 Row = dict[str, Any]
+PAPERS = re.compile(r"python -m benchmarks\.papers( --(pages|full|size (quick|full)))*")
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,15 @@ def full(out: Path) -> Records:
 
 
 def is_of(run: Run, recorded: dict[str, Any]) -> bool:
-    """Whether a record is of a run's command; experiments of the papers say their size."""
-    return recorded["command"] == run.command or (
-        run.record.startswith("papers/") and recorded.get("size") == "full"
-    )
+    """Whether a record is of a run's command.
+
+    Experiments of the papers say their size, and the summary of all is made from their records.
+    """
+    if run.record == "papers":
+        return bool(PAPERS.fullmatch(recorded["command"]))
+    if run.record.startswith("papers/"):
+        return recorded.get("size") == "full"
+    return bool(recorded["command"] == run.command)
 
 
 def quick(out: Path) -> Records:

@@ -92,8 +92,7 @@ def _keys(keys: int, order: str, window: int) -> Run:
         f"tables_compare_random_{keys}_keys_{order}_order",
         f"{said}, rows {words}",
         f"tables --rows 5000000 --keys {keys} --order {order} --windows {window} --quick",
-        f"tables --rows 20000 --keys {keys // 100} --order {order} --windows {window} --quick "
-        "--repeat 1",
+        f"tables --rows 20000 --keys {keys} --order {order} --windows {window} --quick --repeat 1",
         RATES,
     )
 
@@ -170,7 +169,7 @@ LANGUAGE = (
         "language_random_past_1000_keys",
         "Filters, expressions and exclusion, 1,000 keys",
         "language --rows 2000000 --windows 100 --keys 1000",
-        "language --rows 20000 --windows 100 --keys 10 --repeat 1",
+        "language --rows 20000 --windows 100 --keys 1000 --repeat 1",
         RELATIVE,
     ),
 )
@@ -263,7 +262,7 @@ ASOF = (
         "asof",
         "Windows as of the moments of another table",
         "asof --events 10000000 --keys 1000 1000000 --repeat 2",
-        "asof --events 20000 --keys 100 2000 --repeat 1",
+        "asof --events 20000 --keys 1000 1000000 --repeat 1",
         SECONDS,
     ),
     Run(
@@ -277,7 +276,7 @@ ASOF = (
         "asof_spark",
         "Windows as of the moments of another table, on Spark",
         "asof --spark --events 10000000 --keys 1000 1000000 --repeat 2",
-        "asof --spark --events 20000 --keys 100 2000 --repeat 1",
+        "asof --spark --events 20000 --keys 1000 1000000 --repeat 1",
         SECONDS,
     ),
 )
