@@ -93,6 +93,7 @@ WAYS = {
     "duckdb windows": "DuckDB, windows",
     "duckdb join": "DuckDB, join",
     "limit": "limit",
+    "least": "least",
 }
 ON_SPARK = {
     "sash": "Sash",
@@ -121,6 +122,7 @@ def by_keys(found: Records, record: str, ways: dict[str, str]) -> str:
     lines = [
         [label, *(way(rows.get(count, {}), name, spine) for count in keys)]
         for name, label in ways.items()
+        if not rows or any(name in row for row in rows.values())
     ]
     head = ["", *(f"{count:,} keys" for count in keys)]
     return f"{source(found, record)}\n{list_table(head, lines)}"

@@ -279,6 +279,13 @@ ASOF = (
         "asof --spark --events 20000 --keys 1000 1000000 --repeat 1",
         SECONDS,
     ),
+    Run(
+        "asof_spark_large",
+        "Windows as of the moments of a small table on Spark, over 100 million events",
+        "asof --spark --events 100000000 --spine 100000 --keys 1000000 --ways sash --repeat 1",
+        "asof --spark --events 20000 --spine 100 --keys 2000 --ways sash --repeat 1",
+        SECONDS,
+    ),
 )
 SERVING = (
     Run(

@@ -61,5 +61,21 @@ ASOF = Section(
         ),
         *asof_on_spark(1000),
         *asof_on_spark(1_000_000),
+        Figure(
+            "asof-spark-large",
+            ASKED + " {spine} moments on Spark, {events} events of {keys} keys",
+            "asof_spark_large",
+            column("sash"),
+            of("s"),
+            "lower",
+        ),
+        Figure(
+            "asof-spark-shuffled",
+            "the same: rows that the largest shuffle writes",
+            "asof_spark_large",
+            column("sash shuffled rows"),
+            of("rows"),
+            "lower",
+        ),
     ],
 )

@@ -67,6 +67,7 @@ def tables() -> dict[str, list[Row]]:
         ],
         "asof": [{"keys": keys, **ways, **faster} for keys in (1000, 1_000_000)],
         "asof_large": [{"keys": 1_000_000, "sash": 0.98, "limit": 2.47}],
+        "asof_spark_large": [{"keys": 1_000_000, "sash": 45.0, "sash shuffled rows": 2.4e6}],
     }
 
 
