@@ -63,6 +63,8 @@ def said(value: float) -> str:
     >>> [said(x) for x in (0.0512, 0.5, 1.386, 5.449, 22.8, 177.9, 1234.5)]
     ['0.051', '0.50', '1.39', '5.4', '23', '180', '1,200']
     """
+    if isinstance(value, int):  # counted, not measured
+        return f"{value:,}"
     for below, digits in ((0.1, 3), (2, 2), (10, 1), (100, 0)):
         if abs(value) < below:
             return f"{value:.{digits}f}"

@@ -38,9 +38,9 @@ def other(algorithm: str) -> Figure:
     )
 
 
-def fiba(what: str) -> Figure:
+def fiba(name: str, what: str) -> Figure:
     return relative(
-        f"fiba-{what.split()[-1]}",
+        f"fiba-{name}",
         f"FiBA, sum, {what}, a window of 2^20 items: speed relative to C++ Two-Stacks Lite",
         "fiba_targets",
         column("ratio", what=what),
@@ -83,9 +83,9 @@ WINDOWS = Section(
             of("ns"),
             "lower",
         ),
-        fiba("in order, one at a time"),
-        fiba("bulks of 1,024 in order"),
-        fiba("bulks of 1,024 at distance 1,024"),
+        fiba("single", "in order, one at a time"),
+        fiba("bulks", "bulks of 1,024 in order"),
+        fiba("late-bulks", "bulks of 1,024 at distance 1,024"),
         Figure(
             "fiba-bytes",
             "FiBA, float64 values and int64 times, filled in order",
