@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from html import escape
 
-from benchmarks.papers.experiment import Data, Experiment, Paper
+from benchmarks.papers.experiment import Check, Data, Experiment, Paper
 from benchmarks.papers.record import Record
 from sash.report import Figure, Page, Section, Series, Table, Tile, bars, lines
 from sash.report.scale import short
@@ -28,10 +28,18 @@ def chart(experiment: Experiment, data: Data) -> str:
 
 def verdicts(experiment: Experiment, record: Record) -> list[str]:
     """A sentence per claim of the paper."""
-    return [
-        f"{'Holds' if check.holds else 'Does not hold'}: {check.claim} ({check.measured})."
-        for check in experiment.checks(record.data)
-    ]
+    return [verdict(check) for check in experiment.checks(record.data)]
+
+
+def verdict(check: Check) -> str:
+    """Whether a claim holds, what was measured, and why it does not where that is known.
+
+    >>> verdict(Check("a is above b", "a / b = 0.9", False, "b has no bounds to check."))
+    'Does not hold: a is above b (a / b = 0.9). b has no bounds to check.'
+    """
+    if check.holds:
+        return f"Holds: {check.claim} ({check.measured})."
+    return f"Does not hold: {check.claim} ({check.measured}). {check.why}".strip()
 
 
 def comparison(experiment: Experiment, record: Record) -> list[tuple[str, str, str]]:
