@@ -55,7 +55,8 @@ def about(record: Record) -> str:
     """How a run was made."""
     machine = record.machine
     return (
-        f"{record.input}. Size: {record.size}. Measured on {machine['date']} on "
+        f"{record.input[0].upper()}{record.input[1:]}. Size: {record.size}. "
+        f"Measured on {machine['date']} on "
         f"{machine['cores']} cores of {machine['processor']}, with a load of "
         f"{machine['load']:.1f} at the end, by {record.command}."
     )
