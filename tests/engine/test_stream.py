@@ -207,6 +207,31 @@ def test_late_rows_cost_late_rows(monkeypatch: pytest.MonkeyPatch) -> None:
         assert most <= factor * usual, (name, usual, most)
 
 
+def late_cost(bulks: int, distance: int) -> float:
+    """Combines of a batch of two rows, one so many bulks before the end; of a stream that keeps so
+    many bulks, on average over 32 batches."""
+    collected = sf.collect_list("x").over(sash.range_between(-200, 0))
+    live = sash.stream("k", time="t", emit="arrival", delay=200 * bulks).agg(rows=collected)
+    spent = []
+    for number in range(bulks + 32):
+        late = [100 * (number - distance) + 50] if number >= bulks else []
+        times = [100 * number, *late]
+        live.feed(pa.table({"k": [0] * len(times), "t": times, "x": [number] * len(times)}))
+        if late:
+            spent.append(live.stats.combined)
+    return sum(spent) / len(spent)
+
+
+def test_a_late_row_costs_log_d_whatever_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """FiBA's bound, amortized: O(log d) for a row d bulks before the end, of 40 bulks or 120."""
+    monkeypatch.setattr(forest, "SMALL", 0)  # each batch a bulk of its own
+    distances = (1, 4, 16)
+    few, many = ([late_cost(bulks, d) for d in distances] for bulks in (40, 120))
+    for d, small, large in zip(distances, few, many, strict=True):
+        assert large <= 1.15 * small, d
+        assert large <= 12 + 8 * np.log2(d), d
+
+
 def test_late_rows_are_written_as_two_pages() -> None:
     live = sash.stream("k", time="t", emit="arrival", delay=1000).agg(
         hi=sf.max("x").over(sash.range_between(-500, 0))
