@@ -12,11 +12,11 @@
 `--keys` chooses one of the numbers of keys, and `--scale 0.1` a tenth of the rows.
 
 On Spark, windows are full before anything is measured: Sash begins with a history, Spark's window()
-with one micro-batch of the same rows. After that both read the same files, one per micro-batch,
-and Spark's window() only the first of them (`--native-batches`), as it takes minutes for each. Rates
-are thousand rows per second of the best micro-batch after the first two (the last one of
-Spark's window()), from Parquet to the noop sink. The pass-through has the same packing, shuffle, handler and unpacking, and
-hands on what it gets.
+with one micro-batch of the same rows. After that both read the same files, one per micro-batch;
+Spark's window() reads only the first of them (`--native-batches`), as each takes it a minute or
+more. Rates are thousand rows per second of the best micro-batch after the first two (where there
+are two, of the second), from Parquet to the noop sink. The pass-through has the same packing,
+shuffle, handler and unpacking, and hands on what it gets.
 """
 
 from __future__ import annotations
@@ -50,7 +50,6 @@ SCHEMA = "k long, ts timestamp, x double"
 HOUR, DAY = 3_600, 86_400
 PER_KEY = 5
 """Rows of a key in the history of `every`: nearly all of its windows of an hour have some."""
-
 
 
 class Batch(NamedTuple):

@@ -12,7 +12,7 @@ import pytest
 
 import sash
 from sash import functions as sf
-from sash.engine.stream import forest, late, sealing
+from sash.engine.stream import emit_arrival, forest, late, sealing
 from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.manifest import Manifest
 from sash.engine.stream.pages import StateError
@@ -28,6 +28,7 @@ def vary(rng: np.random.Generator, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(forest, "SMALL", int(rng.choice([0, 30, 8192])))
     patch.setattr(late, "BUFFERED", int(rng.choice([0, 20, 4096])))
     patch.setattr(late, "LATE_PAGES", int(rng.choice([1, 8])))
+    patch.setattr(emit_arrival, "TOGETHER", int(rng.choice([0, 10, 1024])))
 
 
 def opened(seed: int) -> Any:
