@@ -18,10 +18,10 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from sash.engine.columns import numbers, one_array
 from sash.engine.order import key_codes
-from sash.engine.stream.key_windows import EMITTED
 from sash.engine.stream.manifest import NAME, Manifest
 from sash.engine.stream.pages import BytesPages, Page, Pages, from_bytes
 from sash.engine.stream.tails import Tails
+from sash.engine.stream.waiting import EMITTED
 from sash.plan.types import unit_of
 from sash.spark.processor import STATE
 
