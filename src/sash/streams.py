@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Never, TypeVar
 
 import pyarrow as pa
 
@@ -18,8 +18,9 @@ from sash.engine.stream.shard import Step
 from sash.engine.stream.stats import Stats
 from sash.engine.trial import try_monoids
 from sash.options import names_of
-from sash.plan.definition import Aggregation, Query
+from sash.plan.definition import Query
 from sash.plan.explain import Explanation
+from sash.plan.expressions import Expression
 from sash.plan.plan import Options, plan_of
 from sash.plan.reach import steps_of
 from sash.plan.types import unit_of
@@ -42,13 +43,13 @@ class Stream:
         """One row per key and window, the windows a `slide` apart."""
         return Stream(self._by, self._time, self._options, slide)
 
-    def agg(self, **aggregations: Aggregation) -> Live:
+    def agg(self, *unnamed: Never, **aggregations: Expression) -> Live:
         """The stream at work."""
         options = dict(self._options)
         emit = {"emit": options.pop("emit")} if options["emit"] == "changes" else {}
         empty = windowed(pa.table({}), self._by, time=self._time, **emit)
         asked = empty if self._slide is None else empty.every(self._slide)
-        return Live(asked.query(**aggregations), **options)
+        return Live(asked.query(*unnamed, **aggregations), **options)
 
     def __repr__(self) -> str:
         keys = f" by {', '.join(self._by)}" if self._by else ""

@@ -21,6 +21,7 @@ from sash.plan.checks import (
     check_types,
     check_unit,
     instead,
+    taken,
 )
 from sash.plan.expressions import Call, Column, Expression, as_condition, as_input, columns_of, walk
 from sash.plan.periodic import KIND, WINDOW, Periodic
@@ -367,7 +368,7 @@ class Query:
                 raise ValueError(f"the key {name!r} has the name of a column of every: rename it")
         for out in dict.fromkeys((*self.outputs, *self.aggregations)):
             if out in (rows.names if self.every is None else self.window + self.by):
-                raise ValueError(f"{out}: there is a column of that name already; choose another")
+                raise taken(out)
         for out, a in self.aggregations.items():
             check_types(out.partition(" #")[0], a.derived, schema)
         full = self.with_derived(schema)

@@ -157,7 +157,7 @@ def until(predicate: Any, column: Any = None) -> Until:
     of the values of `column`, which is a name or an expression.
 
     >>> print(until("is_last"))
-    anew after each row where it is true of is_last
+    the rows since is_last was true
     """
     if not callable(predicate):
         if column is not None:

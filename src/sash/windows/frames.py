@@ -252,7 +252,7 @@ class Until(Frame):
     """Up to the current row, from just after the last earlier row that ended a window.
 
     A row for which `predicate(value)` is true ends the window that it is in; it
-    belongs to that window, and the next row starts anew. `value` is what the
+    belongs to that window, and the next row starts another. `value` is what the
     aggregation takes, or that of `column`; without a predicate, `column` is true
     or false itself.
     """
@@ -266,10 +266,11 @@ class Until(Frame):
         return () if self.column is None else (self.column,)
 
     def _text(self) -> str:
-        what = getattr(self.predicate, "__name__", "predicate") if self.predicate else "it is true"
-        return f"anew after each row where {what}" + (
-            "" if self.column is None else f" of {self.column}"
-        )
+        what = "" if self.column is None else str(self.column)
+        if self.predicate is not None:
+            name = getattr(self.predicate, "__name__", "predicate")
+            what = f"{name}({what})" if what else name
+        return f"the rows since {what} was true"
 
 
 @dataclass(frozen=True, repr=False)
