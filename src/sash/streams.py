@@ -40,7 +40,15 @@ class Stream:
         self._by, self._time, self._options, self._slide = tuple(by), time, options, slide
 
     def every(self, slide: Any) -> Stream:
-        """One row per key and window, the windows a `slide` apart."""
+        """One row per key and window, the windows a `slide` apart.
+
+        >>> import pyarrow as pa, sash
+        >>> from sash import functions as sf
+        >>> ten = sash.range_between(-10, 0)
+        >>> live = sash.stream(time="t").every(10).agg(n=sf.count().over(ten))
+        >>> live.feed(pa.table({"t": [1, 2, 12]})).to_pylist()
+        [{'window_start': 0, 'window_end': 10, 'n': 2}]
+        """
         return Stream(self._by, self._time, self._options, slide)
 
     def agg(self, *unnamed: Never, **aggregations: Expression) -> Live:
@@ -62,6 +70,23 @@ class Live:
     One thread at a time. What `feed` gives is final or, with emit="arrival", as known then; with
     emit="update" it is the values of the keys for which they have changed. A feed that raises
     changes nothing.
+
+    >>> import pyarrow as pa, sash
+    >>> from sash import functions as sf, stores
+    >>> store, frame = stores.open("memory:"), sash.range_between(-10, 0)
+    >>> live = sash.stream("user", time="t", delay=5, store=store).agg(n=sf.count().over(frame))
+    >>> live.feed(pa.table({"user": [7, 7], "t": [1, 9]})).to_pylist()    # up to time 4
+    [{'user': 7, 't': 1, 'n': 1}]
+    >>> live.advance(10).to_pylist()
+    [{'user': 7, 't': 9, 'n': 2}]
+    >>> live.current(user=7), live.current(user=8)
+    ({'n': 2}, {'n': 0})
+    >>> _ = live.feed(pa.table({"user": [8], "t": [3]}))
+    >>> live.late_rows
+    1
+    >>> live.commit(offset=3)           # the next process goes on from here
+    >>> sash.stream("user", time="t", delay=5, store=store).agg(n=sf.count().over(frame)).offset
+    3
     """
 
     def __init__(

@@ -56,14 +56,22 @@ def test_every_page_of_the_cookbook_has_a_chart() -> None:
 def test_every_function_has_an_example() -> None:
     import sash
     from sash import functions as sf
+    from sash import monoids, serve, stores, swag, testing
+    from sash.as_of import AsOf
     from sash.plan.definition import Aggregation
+    from sash.streams import Live, Stream
+    from sash.tables import Windowed
 
     frames = ("calendar", "delta", "groups_between", "lifetime", "policy", "range_between", "rows",
               "rows_between", "session", "sliding", "tumbling", "until", "windowed", "stream",
               "features", "show")  # fmt: skip
     asked = [getattr(sf, name) for name in sf.__all__ if name != "TIME"]
     asked += [getattr(sash, name) for name in frames]
-    asked += [Aggregation.over, Aggregation.where, Aggregation.by]
+    asked += [Aggregation.over, Aggregation.where, Aggregation.by, Windowed.every, Windowed.at]
+    asked += [AsOf.agg, Stream.every, Live, serve.Sink, serve.Reader, serve.fingerprint]
+    asked += [stores.open, stores.numbers, stores.after, testing.check_laws, testing.counting]
+    asked += [getattr(monoids, name) for name in monoids.__all__ if name != "CATALOGUE"]
+    asked += [swag.FlatFAT, swag.restore, *swag.ALGORITHMS.values()]
     assert [each.__name__ for each in asked if ">>>" not in (each.__doc__ or "")] == []
 
 
