@@ -15,6 +15,17 @@ from tests.ground.sizes import CORE, sizes
 
 BUILD = "import sys, setuptools.build_meta as b; b.build_wheel('out'); b.build_sdist('out')"
 SPARK = "import sash; sash.spark"
+STREAM = """
+time = "timestamp"
+watermark = "1 minute"
+[source]
+format = "rate"
+rows_per_second = 1
+[aggregations]
+n = { function = "count", over = "1 hour" }
+[sink]
+format = "console"
+"""
 
 
 @pytest.fixture(scope="session")
@@ -91,5 +102,17 @@ def test_a_bare_install_runs_the_readme(built: Path, root: Path, tmp_path: Path)
     assert done.returncode == 0, done.stderr
     assert "hi_24h" in done.stdout
     assert "pip install 'sash[spark]'" in run(SPARK).stderr
+    stream, rows = tmp_path / "stream.toml", tmp_path / "rows.csv"
+    stream.write_text(STREAM)
+    rows.write_text("x\n1\n")
+    for arguments, line in (
+        (["demo"], "sash: demo: it needs pyspark: pip install 'sash[demo]'"),
+        (["run", "--stream", stream], "sash: sash.spark needs PySpark: pip install 'sash[spark]'"),
+        (["sql", "SELECT 1", rows], "sash: sash.sql reads queries with sqlglot: pip install"),
+    ):
+        command = [bare / "bin" / "sash", *arguments]
+        told = subprocess.run(command, env=clean, cwd=tmp_path, capture_output=True, text=True)
+        assert told.returncode != 0
+        assert told.stderr.splitlines()[-1].startswith(line)
     refused = run("from sash import functions as sf; sf.count_if('x > 1')")
     assert "pip install 'sash[sql]'" in refused.stderr
