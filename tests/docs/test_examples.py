@@ -13,12 +13,12 @@ from tests import browser
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-SLOW = {"from-spark"}  # starts Spark
+SLOW = {DOCS / "coming-from" / "spark.rst"}  # it starts Spark
 PAGES = [
     pytest.param(
         page,
         id=str(page.relative_to(DOCS).with_suffix("")),
-        marks=[pytest.mark.slow] if page.stem in SLOW else [],
+        marks=[pytest.mark.slow] if page in SLOW else [],
     )
     for page in sorted(DOCS.rglob("*.rst"))
     if ">>>" in page.read_text() and "_build" not in page.parts
