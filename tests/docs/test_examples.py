@@ -23,6 +23,9 @@ PAGES = [
     for page in sorted(DOCS.rglob("*.rst"))
     if ">>>" in page.read_text() and "_build" not in page.parts
 ]
+CUT_CODE = """[...document.querySelectorAll("pre")]
+  .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.innerText)"""
+"""A script: the blocks of code that are wider than their page."""
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
@@ -127,6 +130,11 @@ def test_it_builds_offline(tmp_path: Path) -> None:
                 assert wrong == [], (path, width)
                 if path == tmp_path / "index.html":
                     assert page.locator("svg.sash-window").is_visible()
+                    assert width == 370 or page.evaluate(CUT_CODE) == []
+                if path.parent.name == "coming-from":
+                    names = page.locator(".side-by-side > *").first.locator("xpath=../*").all()
+                    left = [round(each.bounding_box()["x"]) for each in names]
+                    assert (left[0] == left[1]) == (width == 370), "one column on a phone, else two"
                 page.close()
         for place in ("pictures.html", "algorithms/FiBA.html", "algorithms/DABALite.html"):
             for width, scheme in sizes[::3]:

@@ -45,7 +45,7 @@ class Picture:
         target = Path(path)
         if target.suffix.lower() not in (".html", ".htm"):
             raise ValueError(
-                f"save: {target.name}: a picture is a page, so the name of its file ends with .html; "
+                f"save: {target.name}: a picture is a page, so its name ends with .html; "
                 "the page itself saves steps as SVG, with the key s"
             )
         target.write_text(self.html(), encoding="utf-8")
