@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, Never, TypeVar
 
+import numpy as np
 import pyarrow as pa
 
 from sash import stores
 from sash.conversions import computable, source_of
 from sash.engine.answers import raw_types
+from sash.engine.columns import answers_as
 from sash.engine.order import ticks
 from sash.engine.stream.definition import LATE, StreamDefinition
 from sash.engine.stream.live import LiveStream, kept_schema
@@ -260,6 +262,17 @@ class Live:
     def stats(self) -> Stats:
         """Figures of the last batch, and of what is kept now."""
         return self._stats if self._live is None else self._live.measured(self._stats)
+
+    @property
+    def watermark(self) -> Any:
+        """The time up to which rows are answered, a time or a number; None before the first.
+
+        A new definition may begin after it, with the rows so far as its `history=`.
+        """
+        if self._live is None or self._live.watermark is None:
+            return None
+        kind = self._live.definition.schema.field(self._live.definition.time).type
+        return answers_as(np.array([self._live.watermark]), None, kind)[0].as_py()
 
     @property
     def late_rows(self) -> int:
