@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, get_args
+from typing import Any, Generic, Never, TypeVar, get_args
 
 import pyarrow as pa
 
@@ -71,7 +71,7 @@ class AsOf(Generic[T]):
                 "own rows as they come"
             )
 
-    def agg(self, **aggregations: Expression) -> T:
+    def agg(self, *unnamed: Never, **aggregations: Expression) -> T:
         """The spine with one extra column per aggregation, of the same kind as it came.
 
         >>> import pandas as pd, pyarrow as pa, sash
@@ -83,7 +83,7 @@ class AsOf(Generic[T]):
         0  4  2
         1  0  0
         """
-        query, events, spine = self.query(**aggregations), self._events, self._source
+        query, events, spine = self.query(*unnamed, **aggregations), self._events, self._source
         if events.source is None or spine is None:
             from sash.spark import asof
 
@@ -117,14 +117,14 @@ class AsOf(Generic[T]):
         empty = computable(events.source.schema(query.columns()).empty_table())
         return explain(plan_of(query, empty.schema, planning))
 
-    def query(self, **aggregations: Expression) -> Query:
+    def query(self, *unnamed: Never, **aggregations: Expression) -> Query:
         """The definition that `agg` would run."""
         for out, e in aggregations.items():
             parts = walk(e) if isinstance(e, Expression) else ()
             if any(isinstance(part, Aggregation) and part.step is not None for part in parts):
                 wrong = f"{out}: step counts the rows of a key, and a spine row is none"
                 raise concerning(ValueError(wrong), About("output", out))
-        query = self._events.query(**aggregations)
+        query = self._events.query(*unnamed, **aggregations)
         spine = Spine(self._at.by, self._at.time, self._schema(query), self._at.closed)
         return spine.over(query)
 

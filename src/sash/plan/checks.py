@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -45,10 +46,17 @@ class UnfitColumn(TypeError):
 def check_known(name: str, names: Sequence[str], where: About, hint: str = "") -> None:
     """Raise UnknownColumn, with all names and the nearest, if there is no such column."""
     if name not in names:
+        if not hint and re.search(r"[-+*/%(<>=]", name):
+            hint = f"for an expression, write sf.expr({name!r})"
         hint = f"; {hint}" if hint else nearest(name, names)
         there = f"there are {', '.join(names)}" if names else "the table has no columns"
         problem = UnknownColumn(f"{where}: no column {name!r}; {there}{hint}", name)
         raise concerning(problem, where)
+
+
+def taken(out: str) -> ValueError:
+    """The error for an output that has the name of a column."""
+    return ValueError(f"{out}: there is a column of that name already; choose another")
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -22,6 +22,7 @@ from sash.plan.checks import (
     check_types,
     check_unit,
     instead,
+    taken,
 )
 from sash.plan.expressions import Call, Column, Expression, as_condition, as_input, columns_of, walk
 from sash.plan.periodic import KIND, WINDOW, Periodic
@@ -378,7 +379,7 @@ class Query:
                     raise ValueError(f"{has}: rename it")
         for out in dict.fromkeys((*self.outputs, *self.aggregations)):
             if out in (rows.names if self.every is None else self.window + self.by):
-                raise ValueError(f"{out}: there is a column of that name already; choose another")
+                raise taken(out)
         for out, a in self.aggregations.items():
             check_types(self.output_of(out), a.derived, schema)
         full = self.with_derived(schema)

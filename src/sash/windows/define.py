@@ -159,7 +159,7 @@ def until(predicate: Any, column: Any = None) -> Until:
     of the values of `column`, which is a name or an expression.
 
     >>> print(until("is_last"))
-    since the last row where is_last is true
+    the rows since is_last was true
     """
     if not callable(predicate):
         if column is not None:

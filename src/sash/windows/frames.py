@@ -246,12 +246,11 @@ class Until(Frame):
         return () if self.column is None else (self.column,)
 
     def _text(self) -> str:
-        if self.predicate is None:
-            return f"since the last row where {self.column} is true"
-        what = getattr(self.predicate, "__name__", "predicate")
-        return f"since the last row where {what}" + (
-            "" if self.column is None else f" of {self.column}"
-        )
+        what = "" if self.column is None else str(self.column)
+        if self.predicate is not None:
+            name = getattr(self.predicate, "__name__", "predicate")
+            what = f"{name}({what})" if what else name
+        return f"the rows since {what} was true"
 
 
 @dataclass(frozen=True, repr=False)

@@ -67,10 +67,9 @@ class Values:
         for windows in self.by_time:
             found |= self._named(windows, windows.current(self.forest, *given))
         for name, so_far in self.so_far.items():
-            answers = so_far.current(self.tails(name), *given, self.definition.idle)
-            found |= self._named(so_far, answers)
+            found |= self._named(so_far, so_far.current(self.tails(name), *given))
         for name, tailed in self.last_rows.items():
-            found |= tailed.current(self.tails(name), *given, self.definition.idle)
+            found |= tailed.current(self.tails(name), *given)
         return found if self.rows is None else found | self._from_rows(self.rows, asked)
 
     def _from_rows(self, plan: Plan, asked: Asked) -> dict[str, pa.Array]:

@@ -140,6 +140,7 @@ class Shard:
         return Stats(
             rows.num_rows, out, late.num_rows, cost.keys, cost.rows_read, cost.partials_read,
             cost.combined, read=cost.bytes_read, written=cost.bytes_written,
+            keys_forgotten=cost.forgotten,
         )  # fmt: skip
 
     def _on_time(self, rows: pa.Table, before: float | None) -> tuple[pa.Table, pa.Table]:

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from sash import functions as sf
 from sash import stores
-from sash.engine.stream import forest, keys, late, sealing
+from sash.engine.stream import emit_arrival, forest, keys, late, sealing
 from sash.engine.stream.pages import StateError
 from sash.engine.stream.sorted_keys import Collision
 from sash.monoids import Count
@@ -213,6 +213,7 @@ def small_trees(dice: Random) -> Iterator[None]:
         (forest, "SMALL", (0, 30, 8192)),
         (late, "BUFFERED", (0, 20, 4096)),
         (late, "LATE_PAGES", (1, 8)),
+        (emit_arrival, "TOGETHER", (0, 10, 1024)),
     )
     with contextlib.ExitStack() as stack:
         for module, name, some in sizes:
