@@ -34,6 +34,7 @@ WRONG: dict[str, tuple[Callable[[], Any], About]] = {
     "no aggregation": (lambda: asked().agg(a=3), About("output", "a")),
     "algorithm": (lambda: asked(algorithm="SubtractOnEvict").agg(a=sf.max("x").over(TWO)),
                   About("output", "a")),
+    "name": (lambda: asked().agg(w=sf.max("x").over(TWO)), About("output", "w")),
     "every": (lambda: asked().every(5).agg(a=sf.max("x").over(TWO)), About("output", "a")),
     "key": (lambda: asked("key").agg(a=sf.max("x").over(TWO)), About("key", "key")),
     "type of a key": (lambda: asked("l").agg(a=sf.max("x").over(TWO)), About("key", "l")),

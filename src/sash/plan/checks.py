@@ -56,7 +56,8 @@ def check_known(name: str, names: Sequence[str], where: About, hint: str = "") -
 
 def taken(out: str) -> ValueError:
     """The error for an output that has the name of a column."""
-    return ValueError(f"{out}: there is a column of that name already; choose another")
+    wrong = ValueError(f"{out}: there is a column of that name already; choose another")
+    return concerning(wrong, About("output", out))
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

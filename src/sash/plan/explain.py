@@ -91,7 +91,7 @@ def explain(
 
 
 def spine_step(query: Query) -> list[Step]:
-    """Whose rows have the answers, where that is another table."""
+    """The table whose rows have the answers, where that is a spine."""
     return [] if query.spine is None else [Step("spine", str(query.spine))]
 
 

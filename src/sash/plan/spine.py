@@ -25,7 +25,7 @@ Role = Literal["key", "time"]
 
 @dataclass(frozen=True)
 class Spine:
-    """Whose times windows end at: its keys in the order of the events', its time, its columns.
+    """The table whose times windows end at: its keys in the order of the events', time, columns.
 
     `closed`: which ends of windows are included, of frames that do not say it themselves;
     "right" and "both" have an event at the very time of a spine row in its windows.

@@ -3,8 +3,8 @@
     history → rows that still matter → rows to shards → a shard's state, built at once → pages
 
 The pages go into Spark's state store with the stream's first micro-batch (`initialState` of
-transformWithState). What travels there is the state and not the history: of windows by time the
-rows that they still reach, of the others what each key keeps.
+transformWithState). Only state is sent there, not the whole history: the rows that windows by time
+still reach and, for other windows, what each key keeps.
 """
 
 from __future__ import annotations

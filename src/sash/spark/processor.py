@@ -70,7 +70,7 @@ class StatePages:
 
 
 class Processor(StatefulProcessor):
-    """Runs shards; `ticks` are steps of the time column a millisecond, None without a watermark."""
+    """Runs shards; `ticks`: steps of the time column per millisecond, None without a watermark."""
 
     def __init__(
         self, definition: StreamDefinition, names: tuple[str, ...], options: dict[str, Any]

@@ -85,8 +85,8 @@ def follow(
     """As `drivers.follow`, all rows at once: with all bounds known, no row decides anything.
 
     An answer is the total with what has come since, without what has gone since. Straight
-    loops combine both, from the first item on; a third one subtracts. What has come may be
-    more than ever is in a window: where that overflows, `drivers.follow` has the answer.
+    loops combine both, from the first item on; a third one subtracts. The items that have come
+    may be more than any window has: where their sum overflows, `drivers.follow` has the answer.
     """
     q = attach(memory)
     begins, ends, n = numbers(windows.lo), numbers(windows.hi), windows.n

@@ -66,8 +66,6 @@ def _check_every(kind: Sliding | SlidingRows) -> None:
 def _check_values(definition: StreamDefinition) -> None:
     """Raise ValueError where a key's value at a moment has no meaning."""
     query = definition.plan.query
-    if query.every is not None:
-        raise ValueError("every gives a window once, when it is complete: use emit='final'")
     if definition.lead and tick_kind(definition.schema.field(query.time).type) != "i":
         raise ValueError(f"lead: {query.time!r} is a float: use times or whole numbers")
     for name, a in query.aggregations.items():

@@ -7,7 +7,7 @@ search for `bits` levels. The middle of the groups is where `pages` says: `pages
 gives pages in one trip, `pages.write(found)` takes them.
 
 Before a batch the window asks for room (`reserve`) and for what evictions will read
-(`reach`), so a batch finds all it needs here, but for searches, which `fetch`.
+(`reach`), so a batch finds all it needs here, except for searches, which `fetch`.
 
 Legend  page p of a group has nodes p << bits up to (p + 1) << bits of its lowest level, the
         base; f..e is the window. A level `i` above its base is as far as the base is, >> i.
@@ -32,7 +32,7 @@ AHEAD = 4  # and this many of its oldest ones: they stay in the head
 def derive(memory: Memory, at: Cursors, level: int, n: int, first: int) -> Any:
     """The nodes of the n - 1 levels above a page, which begins at node `first` of `level`.
 
-    But those that have lost items: nobody reads them.
+    Nodes that have lost items are left out: nobody reads them.
     """
     q = attach(memory)
     for k in range(1, n):
@@ -68,7 +68,7 @@ class Pages(Protocol):
 class Nodes(NamedTuple):
     """The nodes of a tree.
 
-    `final(at, l)`: nodes of level l below it never change, but for the oldest one.
+    `final(at, l)`: nodes of level l below it never change, except the oldest one.
     `derive(memory, at, …)` runs the step of that name.
     """
 
@@ -367,7 +367,7 @@ class PagedMemory(Segments):
                 self.put_head(level, lo, self.run(level, lo, (first + self.page) >> up))
 
     def _tail_page(self, level: Level, page: int) -> Any:
-        """What of it the window has passed before it was whole is the identity."""
+        """A page of a tail; nodes that left the window before it was whole are the identity."""
         first, end = page << self.bits, (page + 1) << self.bits
         if level.young <= first and level.tail_size >= self.page:
             start = level.tail + (first & (level.tail_size - 1))

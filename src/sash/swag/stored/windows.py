@@ -34,10 +34,10 @@ class Mark(NamedTuple):
 class Windows:
     """The windows of all keys: `windows[key]` is one, made if it is not there.
 
-    They are committed together, as one: whatever is in the store belongs to one `offset`,
-    how many items all windows were given (or what `commit(offset=…)` said, and those since).
-    That is also so when some have to make room. A window that made room refuses to be used;
-    ask for it again.
+    They are committed together, as one: all that is in the store belongs to one `offset`,
+    the number of items that all windows were given (or the argument of `commit(offset=…)`, and
+    the items since). This also holds when some windows have to make room. A window that made
+    room refuses to be used; ask for it again.
 
     >>> from sash import monoids as m, stores, swag
     >>> store = stores.open("memory:")
