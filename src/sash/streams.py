@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, Never, TypeVar
 
 import numpy as np
@@ -22,6 +22,7 @@ from sash.engine.stream.shard import Step
 from sash.engine.stream.stats import Stats
 from sash.engine.trial import try_monoids
 from sash.options import names_of
+from sash.plan.checks import nearest
 from sash.plan.definition import Query
 from sash.plan.explain import Explanation
 from sash.plan.expressions import Expression
@@ -103,6 +104,11 @@ class Live:
 
     def __init__(self, query: Query, **given: Any) -> None:
         """`given`: the fields of `LiveOptions`."""
+        known = [field.name for field in fields(LiveOptions)]
+        for name in given:
+            if name not in known:
+                there = f"there are {', '.join(known)}{nearest(name, known)}"
+                raise TypeError(f"stream: {name} is not an option; {there}")
         options = LiveOptions(**given)
         options.check(query)
         self._query = query
