@@ -8,6 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 WINDOWS = {"1h": "1 hour", "1d": "1 day", "7d": "7 days"}
+NAMES = [f"{name}_{window}" for window in WINDOWS for name in ("n", "sum", "max")]
+SPAN = 30 * 86_400_000_000  # microseconds
 
 
 def in_polars(events: Any, spine: Any) -> Any:

@@ -62,11 +62,12 @@ class Data:
 
 
 class Check(NamedTuple):
-    """A claim of the paper, what was measured of it, and whether the claim holds."""
+    """A claim of the paper, what was measured of it, and whether the claim holds; if not, why."""
 
     claim: str
     measured: str
     holds: bool
+    why: str = ""  # a sentence, shown where the claim does not hold
 
 
 class Reported(NamedTuple):

@@ -7,6 +7,7 @@ their own, are in `fiba_data`.
 
 from __future__ import annotations
 
+import itertools
 import resource
 import time
 from collections.abc import Callable, Iterator
@@ -116,8 +117,8 @@ def single_by_distance(size: Size) -> Iterator[Point]:
     """Figure 14: single entries at distance d, in a compiled loop."""
     count = size.pick(1000, 200_000, 2_000_000)
     for d in distances(size):
-        for min_arity in (4, 8):
-            rounds = TreeRounds("sum", min_arity, entries(size), 1, d, False, False)
+        for bulk, min_arity in itertools.product((True, False), (4, 8)):
+            rounds = TreeRounds("sum", min_arity, entries(size), 1, d, bulk, False)
             run = partial(rounds.run_compiled, count)
             best = best_of({"run": run}, size.pick(1, 3, 5))["run"]
             yield Point(d, rounds.name, count / best / 1e6)
@@ -197,6 +198,12 @@ def distance_checks(found: Data) -> list[Check]:
     return [*flat, *(is_ahead(found, f"FiBA {k} bulk", f"FiBA {k} singly") for k in (4, 8))]
 
 
+def single_checks(found: Data) -> list[Check]:
+    """Section 7.2: without bulks, those that can have them have no advantage with sum."""
+    behind = [is_ahead(found, f"FiBA {k} singly", f"FiBA {k} bulk evict") for k in (4, 8)]
+    return [*behind, is_flat(found, "FiBA 4 singly", 8)]
+
+
 def billion_checks(found: Data) -> list[Check]:
     """Section 7.3: memory per entry does not depend on the window's size."""
     name = found.names[0]
@@ -229,15 +236,16 @@ FIGURES = (
     one(9, "latency of bulk insert, d = 1,024", SHARES, TREES, partial(latency, "insert", 1024),
         "bulks of 1,024", late_checks),
     one(10, "with and without the deferred free list", SHARES, TREES[:2], free_list,
-        "bulk evictions of 4,096", free_list_checks),
+        "bulk evictions of 4,096; memory is an arena of our own, so there is no allocator to "
+        "compare", free_list_checks),
     one(11, "throughput, bulk evict only", RATES, ALL, partial(by_bulk, False),
         "bulk evictions and single insertions", partial(bulk_checks, SLOWER)),
     one(12, "throughput, bulk evict and insert", RATES, ALL, partial(by_bulk, True),
         "bulk evictions and insertions", partial(bulk_checks, TREES[:2])),
     one(13, "throughput, m = 1,024, by distance", FAR, TREES, by_distance,
         "bulks of 1,024", distance_checks),
-    one(14, "throughput, m = 1, by distance", FAR, TREES[2:], single_by_distance,
-        "single evictions and insertions", lambda found: [is_flat(found, TREES[2], 8)]),
+    one(14, "throughput, m = 1, by distance", FAR, (*SLOWER, *TREES[2:]), single_by_distance,
+        "single insertions; evictions of one entry, in bulk or singly", single_checks),
 )  # fmt: skip
 BILLION_ENTRIES = Experiment(
     "billion",

@@ -14,7 +14,7 @@ from benchmarks.measure import best_of
 from benchmarks.papers.data import debs_2012_like
 from benchmarks.papers.experiment import Axis, Check, Data, Experiment, Paper, Point, Reported, Size
 from benchmarks.papers.memory import resident
-from benchmarks.papers.ranges import all_ranges
+from benchmarks.papers.ranges import all_ranges, combines_of_ranges
 from benchmarks.papers.shapes import is_ahead, is_flat, is_power
 from benchmarks.papers.workloads import nanoseconds, sliding
 from sash import Monoid
@@ -84,6 +84,39 @@ def as_table_1(data: Data) -> list[Check]:
 FIG_8 = Experiment(
     "fig8", "Figure 8", "operations per slide, one query", WINDOW, Axis("combines per slide"),
     NAMES, counted, lambda size: "Counted over n + 1 slides of a full window", as_table_1,
+)  # fmt: skip
+
+
+# Figure 10: operations per slide, all ranges
+
+
+def counted_ranges(size: Size) -> Iterator[Point]:
+    """Combines per slide with a query for each range, 1 to n, of a window that is full."""
+    for n in [1 << k for k in range(1, size.pick(4, 8, 10) + 1)]:
+        for name, algorithm in ALGORITHMS.items():
+            yield Point(n, name, combines_of_ranges(algorithm, n))
+
+
+def as_table_1_for_ranges(data: Data) -> list[Check]:
+    """The time complexities of table 1, a query for each range."""
+    naive, fit = data["Naive"], data["FlatFIT"]
+    off = max(abs(naive[n] - n * (n + 1) / 2) for n in naive)
+    trees = {name: max(data[name][n] / (n * math.log2(n)) for n in data[name] if n > 2)
+             for name in ("FlatFAT", "B-Int")}  # fmt: skip
+    return [
+        Check("Naive makes n (n - 1) / 2 operations a slide, here one more per range, with the "
+              "identity", f"off by {off:g}", off == 0),
+        *(Check(f"{name} makes about n log n operations a slide",
+                f"up to {times:.1f} n log2 n", times <= 2) for name, times in trees.items()),
+        Check("FlatFIT makes n - 1 operations a slide",
+              f"{fit[max(fit)]:g} at {max(fit):g}", all(fit[n] == n - 1 for n in fit)),
+    ]  # fmt: skip
+
+
+FIG_10 = Experiment(
+    "fig10", "Figure 10", "operations per slide, a query for each range", WINDOW,
+    Axis("combines per slide"), NAMES, counted_ranges,
+    lambda size: "Counted over n + 1 slides of a full window", as_table_1_for_ranges,
 )  # fmt: skip
 
 
@@ -216,5 +249,5 @@ PAPER = Paper(
     "flatfit",
     "FlatFIT: Accelerated Incremental Sliding-Window Aggregation For Real-Time Analytics",
     2017,
-    (FIG_8, FIG_13, FIG_14, FIG_16),
+    (FIG_8, FIG_10, FIG_13, FIG_14, FIG_16),
 )

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Never, TypeVar
 
+import numpy as np
 import pyarrow as pa
 
 from sash import stores
 from sash.conversions import computable, source_of
 from sash.engine.answers import raw_types
+from sash.engine.columns import answers_as
 from sash.engine.order import ticks
 from sash.engine.stream.definition import LATE, StreamDefinition
 from sash.engine.stream.live import LiveStream, kept_schema
@@ -18,8 +20,9 @@ from sash.engine.stream.shard import Step
 from sash.engine.stream.stats import Stats
 from sash.engine.trial import try_monoids
 from sash.options import names_of
-from sash.plan.definition import Aggregation, Query
+from sash.plan.definition import Query
 from sash.plan.explain import Explanation
+from sash.plan.expressions import Expression
 from sash.plan.plan import Options, plan_of
 from sash.plan.reach import steps_of
 from sash.plan.types import unit_of
@@ -39,16 +42,24 @@ class Stream:
         self._by, self._time, self._options, self._slide = tuple(by), time, options, slide
 
     def every(self, slide: Any) -> Stream:
-        """One row per key and window, the windows a `slide` apart."""
+        """One row per key and window, the windows a `slide` apart.
+
+        >>> import pyarrow as pa, sash
+        >>> from sash import functions as sf
+        >>> ten = sash.range_between(-10, 0)
+        >>> live = sash.stream(time="t").every(10).agg(n=sf.count().over(ten))
+        >>> live.feed(pa.table({"t": [1, 2, 12]})).to_pylist()
+        [{'window_start': 0, 'window_end': 10, 'n': 2}]
+        """
         return Stream(self._by, self._time, self._options, slide)
 
-    def agg(self, **aggregations: Aggregation) -> Live:
+    def agg(self, *unnamed: Never, **aggregations: Expression) -> Live:
         """The stream at work."""
         options = dict(self._options)
         emit = {"emit": options.pop("emit")} if options["emit"] == "changes" else {}
         empty = windowed(pa.table({}), self._by, time=self._time, **emit)
         asked = empty if self._slide is None else empty.every(self._slide)
-        return Live(asked.query(**aggregations), **options)
+        return Live(asked.query(*unnamed, **aggregations), **options)
 
     def __repr__(self) -> str:
         keys = f" by {', '.join(self._by)}" if self._by else ""
@@ -61,6 +72,23 @@ class Live:
     One thread at a time. What `feed` gives is final or, with emit="arrival", as known then; with
     emit="update" it is the values of the keys for which they have changed. A feed that raises
     changes nothing.
+
+    >>> import pyarrow as pa, sash
+    >>> from sash import functions as sf, stores
+    >>> store, frame = stores.open("memory:"), sash.range_between(-10, 0)
+    >>> live = sash.stream("user", time="t", delay=5, store=store).agg(n=sf.count().over(frame))
+    >>> live.feed(pa.table({"user": [7, 7], "t": [1, 9]})).to_pylist()    # up to time 4
+    [{'user': 7, 't': 1, 'n': 1}]
+    >>> live.advance(10).to_pylist()
+    [{'user': 7, 't': 9, 'n': 2}]
+    >>> live.current(user=7), live.current(user=8)
+    ({'n': 2}, {'n': 0})
+    >>> _ = live.feed(pa.table({"user": [8], "t": [3]}))
+    >>> live.late_rows
+    1
+    >>> live.commit(offset=3)           # the next process goes on from here
+    >>> sash.stream("user", time="t", delay=5, store=store).agg(n=sf.count().over(frame)).offset
+    3
     """
 
     def __init__(
@@ -194,13 +222,6 @@ class Live:
 
     def _start(self, schema: pa.Schema) -> None:
         plan = plan_of(self._query, schema, self._planning)
-        if self._emit == "final":
-            for out, a in self._query.aggregations.items():
-                if getattr(a.frame, "following", 0) is None:
-                    raise ValueError(
-                        f"{out}: {a.frame} never ends on a stream, so it has no final answer: "
-                        "bound it, or use emit='arrival'"
-                    )
         unit = unit_of(schema.field(self._query.time).type)
         found = self._query.output_types(schema, dict(raw_types(self._query, schema)))
         answers = {out: kind for out, kind in found.items() if kind is not None}
@@ -241,6 +262,17 @@ class Live:
     def stats(self) -> Stats:
         """Figures of the last batch, and of what is kept now."""
         return self._stats if self._live is None else self._live.measured(self._stats)
+
+    @property
+    def watermark(self) -> Any:
+        """The time up to which rows are answered, a time or a number; None before the first.
+
+        A new definition may begin after it, with the rows so far as its `history=`.
+        """
+        if self._live is None or self._live.watermark is None:
+            return None
+        kind = self._live.definition.schema.field(self._live.definition.time).type
+        return answers_as(np.array([self._live.watermark]), None, kind)[0].as_py()
 
     @property
     def late_rows(self) -> int:

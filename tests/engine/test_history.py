@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from sash.engine.stream.shard import Shard
 from sash.engine.stream.work import Work
 from sash.engine.table import aggregate
 from tests.engine.streams import FRAMES, Run, asked, cuts, defined, keyed, rows, same, without
+from tests.engine.test_asof import AFFINE
 from tests.engine.test_stream import sample, vary
 
 BY_ROW = [("i", "ascending")]
@@ -140,6 +142,32 @@ def test_the_stream_goes_on_from_a_table_of_any_kind(tmp_path: Path) -> None:
             assert live.current(k=2) == {"s": 20.0}
 
 
+def test_a_definition_that_state_cannot_follow_starts_again_after_the_watermark() -> None:
+    """The old stream answers rows up to its watermark, the new one each row after it, once."""
+    rng, row = np.random.default_rng(3), np.arange(400)
+    seconds = row * 60 + rng.integers(-300, 300, 400)  # up to ten minutes out of order
+    times = (seconds * 1_000_000 + row).astype("datetime64[us]")
+    source = pa.table({"k": rng.integers(0, 5, 400), "t": times, "x": seconds % 7})
+    options: dict[str, Any] = {"by": "k", "time": "t", "delay": "10 minutes"}
+    old = sash.stream(**options).agg(n=sf.count().over("1 hour"))
+    assert old.watermark is None
+    answered = [old.feed(source.slice(start, 50)) for start in range(0, 250, 50)]
+    assert old.watermark == max(source.slice(0, 250)["t"].to_pylist()) - timedelta(minutes=10)
+    wanted = {
+        "day": sf.sum("x").over("1 day"), "last": sf.apply(AFFINE, "x").over(sash.rows(3)),
+        "visit": sf.count().over(sash.session("3 minutes")),
+    }  # fmt: skip
+    new = sash.stream(**options, history=source.slice(0, 250), cut=old.watermark).agg(**wanted)
+    given = [new.feed(source.slice(start, 30)) for start in range(200, 400, 30)]
+    given.append(new.advance(source["t"].to_pylist()[-1] + timedelta(hours=1)))
+    before, after = (pa.concat_tables(tables) for tables in (answered, given))
+    whole = sash.windowed(source, "k", time="t").agg(**wanted)
+    late = [t > old.watermark for t in whole["t"].to_pylist()]
+    order = [("t", "ascending"), ("k", "ascending")]
+    assert after.sort_by(order).equals(whole.filter(pa.array(late)).sort_by(order))
+    assert before.num_rows + after.num_rows == source.num_rows
+
+
 def test_an_empty_history() -> None:
     none = pa.table({"k": [1], "t": [1], "x": [1.0]}).slice(1)
     live = sash.stream("k", time="t", history=none).agg(n=sf.count().over(TEN))
@@ -155,7 +183,7 @@ def test_what_is_wrong_is_said() -> None:
     def live(**options: Any) -> Any:
         return sash.stream("k", time="t", **options).agg(s=sf.sum("x").over(TEN))
 
-    with pytest.raises(TypeError, match=r"cut: .* give history="):
+    with pytest.raises(TypeError, match=r"cut is .* give history="):
         live(cut=3)
     with pytest.raises(TypeError, match="cut: a time of 't' is int64"):
         live(history=table, cut="yesterday")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -150,10 +151,43 @@ def test_events_out_of_reach_are_not_shuffled(
     there = sash.windowed(tables[0], "k", time=["ts", "id"])
     wanted = there.at(tables[1].take(kept), **here).agg(**functions)
     windows = sash.windowed(events, "k", time=["ts", "id"]).at(spine, **here)
-    assert_same(windows.agg(**functions), wanted, functions)
+    found = windows.agg(**functions)
+    assert_same(found, wanted, functions)
     assert "reach     events of the spine's keys" in windows.explain(**functions)
-    merge = asof.prepare(events, spine, windows.query(**functions)).merge
-    assert len(kept) < merge.rows().count() < N + len(kept)
+    reach = asof.prepare(events, spine, windows.query(**functions)).merge.reach
+    reached = within_reach(tables[0], tables[1].take(kept), reach)
+    assert 0 < reached < N
+    assert max(shuffled(found._jdf.queryExecution().executedPlan())) == reached + len(kept)
+
+
+def within_reach(events: pa.Table, spine: pa.Table, reach: Any) -> int:
+    """How many events are of a key of the spine, and no further from its moments than windows."""
+    moments: dict[Any, list[Any]] = {}
+    for row in spine.to_pylist():
+        if row["asked"] is not None:
+            moments.setdefault(row["user"], []).append(row["asked"])
+    behind = timedelta(microseconds=reach.behind) if reach.by_time else None
+    bounded = reach.ahead is not None and reach.rows_ahead == 0
+    ahead = timedelta(microseconds=reach.ahead) if bounded else None
+    count = 0
+    for event in events.to_pylist():
+        asked_at, t = moments.get(event["k"]), event["ts"]
+        if asked_at is not None and t is not None:
+            is_late = behind is None or t >= min(asked_at) - behind
+            count += is_late and (ahead is None or t <= max(asked_at) + ahead)
+    return count
+
+
+def shuffled(plan: Any) -> list[int]:
+    """The rows that each shuffle of a plan that has run wrote, by Spark's own count."""
+    name = plan.nodeName()
+    if name == "AdaptiveSparkPlan":
+        return shuffled(plan.executedPlan())
+    if name in ("ShuffleQueryStage", "BroadcastQueryStage"):
+        return shuffled(plan.plan())
+    mine = [plan.metrics().apply("shuffleRecordsWritten").value()] if name == "Exchange" else []
+    children = plan.children()
+    return mine + [n for i in range(children.length()) for n in shuffled(children.apply(i))]
 
 
 def test_a_spine_that_may_change_is_read_once(

@@ -7,6 +7,7 @@ import os
 import sys
 import warnings
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,6 +45,9 @@ def main(arguments: list[str] | None = None) -> int:
     except Exception as problem:
         if os.environ.get("SASH_TRACE"):
             raise
+        if isinstance(problem, ImportError) and "pip install" in str(problem):
+            print(f"sash: {problem}", file=sys.stderr)  # it says which extra is missing
+            return FAILED
         line = f"sash: {type(problem).__name__}: {one_line(problem)}"
         print(f"{line} (SASH_TRACE=1 shows where)", file=sys.stderr)
         return FAILED
@@ -205,6 +209,9 @@ def _sql(options: argparse.Namespace) -> None:
 
 
 def _demo(options: argparse.Namespace) -> Any:
+    for package in ("pyspark", "pandas"):
+        if find_spec(package) is None:
+            raise EndError(f"demo: it needs {package}: pip install 'sash[demo]'", FAILED)
     from sash.cli.demo import main as demo
 
     return demo(options.out, options.rows)

@@ -21,6 +21,7 @@ from sash.engine.arrangement import Arrangement, Codes, arranged
 from sash.engine.asof_windows import AsOfWindows, blocks
 from sash.engine.columns import one_array
 from sash.engine.expressions import outputs
+from sash.engine.fixed import Filling, is_fixed
 from sash.engine.moments import Moments
 from sash.engine.order import codes_of, direct_codes, ticks
 from sash.engine.parts import Part, Sorted
@@ -180,29 +181,50 @@ def _times(side: Side, order: Arrangement | None) -> np.ndarray:
 def _run(plan: Plan, events: Sorted, moments: Moments, team: Team) -> dict[str, pa.Array]:
     """The answers for all moments, a thread for each part of them."""
     asked = _parts(plan, events, moments, team)
-    found = team.map(lambda part: _answers(plan, events, part), asked)
-    whole = pa.concat_tables(itertools.chain.from_iterable(found), promote_options="permissive")
-    return dict(zip(whole.column_names, team.map(one_array, whole.columns), strict=True))
+    columns = {output.name: Filling(len(moments)) for output in plan.outputs}
+    found = team.map(lambda part: _answers(plan, events, part, columns), asked)
+    blocks = list(itertools.chain.from_iterable(found))
+    pieces = [[block[i] for block in blocks] for i in range(len(columns))]
+    whole = team.map(lambda each: _whole(*each), zip(columns.values(), pieces, strict=True))
+    return dict(zip(columns, whole, strict=True))
+
+
+def _whole(column: Filling, pieces: list[pa.Array]) -> pa.Array:
+    """The answers of all blocks; numbers are in place already, mostly."""
+    kinds = {piece.type for piece in pieces}
+    if len(kinds) > 1 or not all(map(is_fixed, kinds)):  # where all are null, the type is not known
+        tables = [pa.table([piece], names=["piece"]) for piece in pieces]
+        return one_array(pa.concat_tables(tables, promote_options="permissive").column(0))
+    row = 0
+    for piece in pieces:
+        column.put(row, piece)
+        row += len(piece)
+    return one_array(column.column())
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Some moments, and the events that their windows reach: `begin` to `end` - 1."""
+    """Some moments, of which the first is `row`, and the events that their windows reach:
+    `begin` to `end` - 1."""
 
+    row: int
     moments: Moments
     begin: int
     end: int
 
 
-def _answers(plan: Plan, events: Sorted, part: Asked) -> list[pa.Table]:
+def _answers(
+    plan: Plan, events: Sorted, part: Asked, columns: dict[str, Filling]
+) -> list[list[pa.Array]]:
+    """The answers for some moments, block by block; written to the columns where they can be."""
     starts = events.starts_in(Part(part.begin, part.begin, part.end, part.end))
     work = AsOfWindows(plan, ordered=True, starts=starts)
     needed = events.table.slice(part.begin, part.end - part.begin)
     for batch in needed.combine_chunks().to_batches():
         work.take(batch)
-    names = [output.name for output in plan.outputs]
-    found = blocks(work, part.moments.within(part.begin, part.end), work.count)
-    return [pa.table(arrays, names=names) for arrays in found]
+    places = {name: column.room_from(part.row) for name, column in columns.items()}
+    work.write_to(places, len(part.moments))
+    return list(blocks(work, part.moments.within(part.begin, part.end), work.count))
 
 
 def _parts(plan: Plan, events: Sorted, moments: Moments, team: Team) -> list[Asked]:
@@ -215,7 +237,7 @@ def _parts(plan: Plan, events: Sorted, moments: Moments, team: Team) -> list[Ask
         cuts = [int(np.searchsorted(moments.first, moments.first[cut])) for cut in cuts]
     edges = sorted({0, *cuts, m})
     return [
-        Asked(moments.part(begin, end), *_reached(near, moments, begin, end))
+        Asked(begin, moments.part(begin, end), *_reached(near, moments, begin, end))
         for begin, end in itertools.pairwise(edges)
     ]
 

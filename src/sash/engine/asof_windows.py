@@ -7,13 +7,14 @@ them, as they follow the windows of rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from sash.engine.asof_frames import as_of_frame
+from sash.engine.fixed import Room
 from sash.engine.moments import Moments, RankFinder
 from sash.engine.row_windows import BLOCK
 from sash.engine.rows import Rows
@@ -55,6 +56,10 @@ class AsOfWindows:
             for frame in self._frames:
                 frame.take(columns)
             self._rows.keys = self._rows.keys_from(self.count - 1).copy()
+
+    def write_to(self, outputs: Mapping[str, Room], n: int) -> None:
+        """Write the answers for the next n moments there, where a worker can."""
+        self._rows.write_to(outputs, n)
 
     def answer(self, moments: Moments) -> list[pa.Array]:
         """A column for each output of the plan; later calls ask for later moments."""

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sash.engine.edges import WORTH_PARTS, counted, fill_with
-from sash.kernel.words import Int8, Int64, Memory, Partial, Partials, _word, attach, get
+from sash.kernel.words import Int8, Int64, Memory, Partial, Partials, attach, get, word
 
 
 class Columns(NamedTuple):
@@ -89,7 +89,7 @@ upper edge."""
 
 FURTHEST, LEAST = (1 << 63) - 1, -(1 << 63)
 
-fill = _word("fill", "fill(q, row, at, run): one end of the windows of a run, and the last one")
+fill = word("fill", "fill(q, row, at, run): one end of the windows of a run, and the last one")
 
 
 def find(memory: Memory, at: At, begin: int, end: int, keys: int, kind: int) -> At:

@@ -11,6 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sash.engine.fixed import cells_of, column_of, is_fixed, known_of
+
 EXACT = Context(prec=96)
 """Decimals of up to 76 digits, and what is between them, without rounding."""
 
@@ -128,6 +130,9 @@ def filled(array: pa.Array, empty: np.ndarray, nothing: Any) -> pa.Array:
     """Answers with `nothing` where a window is empty."""
     if not empty.any():
         return array
+    if nothing is None and is_fixed(array.type) and array.offset == 0:  # values stay in place
+        known = ~empty if not array.null_count else known_of(array).view(np.bool_) & ~empty
+        return column_of(array.type, cells_of(array), known)
     value = fields(nothing)
     if isinstance(value, tuple) and pa.types.is_struct(array.type):
         value = {f.name: part for f, part in zip(array.type, value, strict=True)}

@@ -18,10 +18,10 @@ from sash.engine.bounds import FURTHEST, INTEGERS, LEAST, PAST
 from sash.engine.frames import time_target
 from sash.engine.tape import Tape
 from sash.kernel.compiled import compiled
-from sash.kernel.words import BELOW, Int64, Memory, Partial, Partials, attach, below, get
+from sash.kernel.words import BELOW, Int64, Memory, Partial, Partials, attach, below, get, outlined
 
 NEAR = 4 * BELOW
-"""Rows after the last rank that are counted, before steps double."""
+"""Rows after the last rank that are counted at once, before steps double."""
 
 
 @dataclass(frozen=True)
@@ -74,32 +74,62 @@ class At(NamedTuple):
 
 def rank(memory: Memory, at: At, n: int, base: int, kind: int) -> At:
     """For each of n moments t, the first row of its key whose time is t + by or later; or
-    later than that, if PAST. Rows before `base` are forgotten: no window reaches them."""
+    later than that, if PAST. Rows before `base` are forgotten: no window reaches them.
+
+    Four parts of the moments take turns, so that their loads overlap.
+    """
     q = attach(memory)
-    row = max(at.row, base)
-    for i in range(n):
-        row, stop = max(row, q.first[i]), q.stop[i]
-        t, by = get(q.at, i), at.by
-        if kind & INTEGERS and by > 0 and t > FURTHEST - by:  # the edge is past the integers
-            row = stop
-        elif not (kind & INTEGERS and by < 0 and t < LEAST - by):
-            row = gallop(q, row, stop, t + by, kind & PAST != 0)
-        q.out[i] = row
-    return At(row, at.by)
+    part, r0 = n // 4, max(at.row, base)
+    r1 = r2 = r3 = r0
+    for i in range(part):
+        r0 = next_rank(q, r0, i, at.by, kind)
+        r1 = next_rank(q, r1, part + i, at.by, kind)
+        r2 = next_rank(q, r2, 2 * part + i, at.by, kind)
+        r3 = next_rank(q, r3, 3 * part + i, at.by, kind)
+    for i in range(4 * part, n):
+        r3 = next_rank(q, r3, i, at.by, kind)
+    return At(r3, at.by)
 
 
-def gallop(q: Any, row: int, stop: int, edge: Any, past: bool) -> int:
+def next_rank(q: Any, row: int, i: int, by: Any, kind: int) -> int:
+    """The rank of moment i, from that of an earlier one on."""
+    row, stop, t = max(row, q.first[i]), q.stop[i], get(q.at, i)
+    if kind & INTEGERS and by > 0 and t > FURTHEST - by:  # the edge is past the integers
+        row = stop
+    elif not (kind & INTEGERS and by < 0 and t < LEAST - by):
+        row = first_not_before(q, row, stop, t + by, kind & PAST != 0)
+    q.out[i] = row
+    return row
+
+
+def first_not_before(q: Any, row: int, stop: int, edge: Any, past: bool) -> int:
     """The first row from `row` on that is not before an edge, or `stop`.
 
-    The next few rows are counted, without a branch that cannot be predicted (`edges.py`). Beyond
-    them steps double while rows are before the edge; the last one is bisected.
+    The next few rows are counted, without a branch that cannot be predicted (`edges.py`).
     """
-    near = row + NEAR
-    while not past and row < near and row + BELOW <= stop:
+    if past or row + NEAR > stop:
+        return gallop(q, row, stop, edge, past)
+    moves = below(q.time, row, edge) + below(q.time, row + BELOW, edge)
+    moves += below(q.time, row + 2 * BELOW, edge) + below(q.time, row + 3 * BELOW, edge)
+    return row + moves if moves < NEAR else gallop(q, row + NEAR, stop, edge, past)
+
+
+@outlined
+def gallop(q: Any, row: int, stop: int, edge: Any, past: bool) -> int:
+    """The same: steps double while rows are before the edge; the last one is bisected.
+
+    The last rows of a key are counted; many keys have no others.
+    """
+    while not past and row + BELOW <= stop < row + NEAR:
         moves = below(q.time, row, edge)
         row += moves
         if moves < BELOW:
             return row
+    if stop < row + BELOW:
+        moves = 0
+        for i in range(row, stop):
+            moves += int(before(get(q.time, i), edge, past))
+        return row + moves
     step = 1
     while row + step <= stop and before(get(q.time, row + step - 1), edge, past):
         row += step

@@ -101,6 +101,11 @@ def head(query: Query, frames: int) -> str:
 
 
 def slices_line(plan: Plan, slices: Slices) -> str:
+    """The line of `explain` about slices."""
+    return f"slices    {slices_in_words(plan, slices)}"
+
+
+def slices_in_words(plan: Plan, slices: Slices) -> str:
     """Where rows are cut, and which windows are made of the slices."""
     rows, unit = slices.by == "count", plan.unit
     lengths = [_span(n, rows, unit) for n in dict.fromkeys(slices.lengths)]
@@ -111,7 +116,7 @@ def slices_line(plan: Plan, slices: Slices) -> str:
     else:
         cut = f"{len(slices.edges)} slices every {_span(slices.period, rows, unit)}"
     windows = " and ".join(str(number + 1) for number in slices.frames)
-    return f"slices    {cut}: rows are combined once per key and slice, for windows {windows}"
+    return f"{cut}: rows are combined once per key and slice, for windows {windows}"
 
 
 MOST_LENGTHS = 4

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from sash.plan.about import about
 from sash.windows import Closed, Frame, Range, Rows, Sliding, sliding
 from sash.windows.define import sliding_calendar
 from sash.windows.frames import Calendar, SlidingRows, length
@@ -51,7 +52,10 @@ class Every:
 
     def of(self, aggregations: dict[str, Aggregation]) -> tuple[Periodic, dict[str, Aggregation]]:
         """The windows of a call, and its aggregations over them."""
-        kinds = {name: self._filled(name, a.frame) for name, a in aggregations.items()}
+        kinds = {}
+        for name, a in aggregations.items():
+            with about("output", name):
+                kinds[name] = self._filled(name, a.frame)
         over = {name: replace(a, frame=kinds[name]) for name, a in aggregations.items()}
         return Periodic(tuple(dict.fromkeys(kinds.values())), self.changes), over
 

@@ -21,6 +21,7 @@ from sash.kernel.layout import Layout
 from sash.monoids.extremes import ArgMax, ArgMin
 from sash.monoids.fingerprint import fingerprint
 from sash.monoids.monoid import Monoid
+from sash.plan.about import About, concerning
 from sash.plan.at_hand import from_rows
 from sash.plan.choose import Choice, Latency, Need, choose
 from sash.plan.definition import Aggregation, Query
@@ -197,7 +198,9 @@ def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> P
             state = State(len(states), frames[frame].number, kind, columns, asked)
             state = _kept(state, frames[frame], slices, schema, options)
         except ValueError as problem:
-            raise ValueError(f"{', '.join(outs)}: {problem}") from None
+            named = list(dict.fromkeys(map(query.output_of, outs)))
+            wrong = ValueError(f"{', '.join(named)}: {problem}")
+            raise concerning(wrong, About("output", named[0])) from None
         states.append(replace(state, condition=condition, pieces=frame.pieces))
         place |= {out: (state.number, k) for out, k in zip(outs, members, strict=True)}
     kinds = {

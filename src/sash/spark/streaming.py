@@ -166,8 +166,6 @@ def prepare(df: DataFrame, query: Query, emit: str, late: str) -> batch.Job:
     if query.every is not None and emit == "arrival":
         raise ValueError("every gives a window once, when it is complete: use emit='final'")
     _check_watermark(job, emit)
-    if emit == "final":
-        _check_final(job)
     provider = str(df.sparkSession.conf.get(PROVIDER, ""))
     if not provider.endswith("RocksDBStateStoreProvider"):
         raise ValueError(
@@ -214,15 +212,6 @@ def _check_watermark(job: batch.Job, emit: str) -> None:
             f"emit={emit!r} waits for the watermark, and the stream has none: add "
             f".withWatermark({time!r}, '10 minutes') before the call, or use emit='arrival'"
         )
-
-
-def _check_final(job: batch.Job) -> None:
-    for out, a in job.query.aggregations.items():
-        if a.frame is not None and getattr(a.frame, "following", 0) is None:
-            raise ValueError(
-                f"{out}: {a.frame} never ends on a stream, so it has no final answer: bound it, "
-                "or use emit='arrival'"
-            )
 
 
 def explain(

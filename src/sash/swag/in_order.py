@@ -38,6 +38,16 @@ class InOrder(InOrderState):
 
     A function of the monoid that raises leaves the window as it was before `insert_many`. In
     another call it may leave a step half done; the window then refuses to be used.
+
+    >>> from sash import monoids as m, swag
+    >>> window = swag.DABALite(m.Max())
+    >>> window.insert(3)
+    >>> window.insert_many([9, 1, 4])
+    >>> window.query(), len(window)
+    (9, 4)
+    >>> window.evict_many(2)
+    >>> window.query(), window.slide([0, 2, 1], 3)
+    (4, [4, 4, 2])
     """
 
     # One item at a time

@@ -34,7 +34,7 @@ from sash.kernel.words import (
 )
 from sash.monoids.monoid import Monoid
 from sash.swag.in_order import InOrder
-from sash.swag.window import agree, fold
+from sash.swag.window import agree
 
 TOTAL = FIRST_FREE
 
@@ -146,5 +146,5 @@ class SubtractOnEvict(InOrder):
 
     def check(self) -> None:
         self._check_cursors()
-        total = fold(self, range(self._at.f, self._at.e))
+        total = self._fold_cells(range(self._at.f, self._at.e))
         self._require(agree(self._at.total, total), f"total is all items combined, {total}")

@@ -34,7 +34,7 @@ from sash.kernel.words import (
     put,
 )
 from sash.swag.in_order import InOrder
-from sash.swag.window import agree, fold
+from sash.swag.window import agree
 
 BACK = FIRST_FREE
 
@@ -226,5 +226,5 @@ class TwoStacksLite(InOrder):
     def check(self) -> None:
         at = self._at
         self._require(at.f <= at.b <= at.e, "f <= b <= e")
-        back = fold(self, range(at.b, at.e))
+        back = self._fold_cells(range(at.b, at.e))
         self._require(agree(at.back, back), f"back is the back list combined, {back}")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from sash.kernel.answers import Allocate, new_array
 from sash.monoids.monoid import Monoid, as_monoid
+from sash.stores.encoding import REMEDY
 from sash.swag import snapshot
 from sash.swag.parts import Part
 
@@ -90,6 +90,15 @@ class Window(ABC):
         """Take the state that `_state` gave; an error, before any step follows a cursor or a
         link, if these are not what an algorithm keeps."""
 
+    def load(self, state: dict[str, Any]) -> None:
+        """Take the contents of a snapshot, which `swag.restore` has read."""
+        try:
+            self._set_state(state)
+        except snapshot.SnapshotError:
+            raise
+        except Exception as problem:  # what was written is sealed: this is not what was written
+            raise snapshot.SnapshotError(f"a damaged snapshot: {problem!r}; {REMEDY}") from problem
+
     def snapshot(self) -> bytes:
         """The window as bytes; `swag.restore(blob, monoid)` gives it back."""
         with Use(self):
@@ -134,14 +143,6 @@ def in_use(window: Window) -> RuntimeError:
         f"this {type(window).__name__} window is in use: one thread per window; give each thread "
         "its own, or hold a lock around every call (a monoid's functions cannot call its window)"
     )
-
-
-def fold(window: Any, cells: Iterable[int]) -> Any:
-    """The partials in `cells`, combined from older to younger."""
-    total = window._monoid.identity
-    for i in cells:
-        total = window._monoid.combine(total, window._q.part[i])
-    return total
 
 
 def agree(a: Any, b: Any) -> bool:

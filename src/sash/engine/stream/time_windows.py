@@ -70,6 +70,12 @@ class Edges:
         return Span(due.least + self.ahead, due.most + self.ahead)
 
 
+def keys_of(rows: Rows) -> KeyMap:
+    """The keys of rows in order of key."""
+    first = starts(rows.ids)
+    return KeyMap(rows.ids[first], rows.checks[first], None, [])
+
+
 @dataclass
 class Due:
     """Rows to be answered, in order of key and time, all of neighbouring times.
@@ -85,9 +91,7 @@ class Due:
 
     @staticmethod
     def of(rows: Rows, since: int | None = None, is_new: bool = True) -> Due:
-        first = starts(rows.ids)
-        keys = KeyMap(rows.ids[first], rows.checks[first], None, [])
-        return Due(rows, keys, since, is_new)
+        return Due(rows, keys_of(rows), since, is_new)
 
     @cached_property
     def span(self) -> Span:

@@ -6,11 +6,12 @@ from typing import Any
 
 from sash.engine.order import tick_type
 from sash.engine.stream.definition import StreamDefinition
-from sash.engine.stream.key_windows import SoFarWindows, TailWindows, WaitingRows, keyed
+from sash.engine.stream.key_windows import SoFarWindows, TailWindows, keyed
 from sash.engine.stream.partials import PartialState
 from sash.engine.stream.sliced import RereadWindows, SlicedWindows
 from sash.engine.stream.time_windows import TimeWindows
 from sash.engine.stream.updates import Changes
+from sash.engine.stream.waiting import WaitingRows
 
 
 class Work:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sash.kernel.layout import Layout
 from sash.kernel.words import Cursors, Memory, attach, combine, get, put
@@ -65,31 +65,40 @@ class Pages(Protocol):
         """Take pages, at a moment when the cursors are `at`; copies those it keeps."""
 
 
+class Nodes(NamedTuple):
+    """The nodes of a tree.
+
+    `final(at, l)`: nodes of level l below it never change, but for the oldest one.
+    `derive(memory, at, …)` runs the step of that name.
+    """
+
+    columns: type
+    layout: Layout | None
+    identity: Any
+    places: int
+    final: Callable[[Any, int], int]
+    derive: Callable[[Segments, Any, int, int, int], None]
+
+
+class Sizes(NamedTuple):
+    """How many nodes a page has, a base's tail at most, and its head; powers of two.
+
+    A tail and a head have more while a batch needs more.
+    """
+
+    page: int
+    buffer: int
+    cache: int
+
+
 class PagedMemory(Segments):
     """Room for a tree in levels, most of it in pages; local memory is O(log n)."""
 
-    def __init__(
-        self,
-        columns: type,
-        layout: Layout | None,
-        identity: Any,
-        places: int,
-        final: Callable[[Any, int], int],
-        pages: Pages,
-        derive: Callable[[Segments, Any, int, int, int], None],
-        page: int,
-        buffer: int,
-        cache: int,
-    ) -> None:
-        """`final(at, l)`: nodes of level l below it never change, but for the oldest one.
-
-        `derive(memory, at, …)` runs the step of that name. A page has `page` nodes, a base's
-        tail up to `buffer` and its head `cache`, powers of two; more while a batch needs more.
-        """
-        super().__init__(columns, layout, identity, places)
-        self._final, self._pages, self._derive = final, pages, derive
-        self.page, self.bits = page, page.bit_length() - 1
-        self._buffer, self._cache = buffer, cache
+    def __init__(self, nodes: Nodes, pages: Pages, sizes: Sizes) -> None:
+        super().__init__(nodes.columns, nodes.layout, nodes.identity, nodes.places)
+        self._final, self._pages, self._derive = nodes.final, pages, nodes.derive
+        self.page, self._buffer, self._cache = sizes
+        self.bits = self.page.bit_length() - 1
         self.problem: BaseException | None = None
         self.misses = 0
         self.at: Any = None  # of the window when it last asked for something
