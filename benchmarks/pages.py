@@ -65,8 +65,10 @@ def readme_table(found: Records) -> str:
     lines = ["| measured | figure |", "|---|---|"]
     lines += [f"| {each.sentence} | {each.text(found)} |" for each in chosen]
     records = [found[each.record] for each in chosen if each.record in found]
-    places = "; ".join(dict.fromkeys(record.where for record in records))
-    return "\n".join(lines) + "\n\n" + (f"Measured on {places}.\n" if places else "")
+    dates = " and ".join(sorted({record.machine["date"] for record in records}))
+    machines = "; ".join(dict.fromkeys(record.machine_said for record in records))
+    where = f"Measured on {dates} on {machines}.\n" if records else ""
+    return "\n".join(lines) + "\n\n" + where
 
 
 def figures_page(found: Records) -> str:

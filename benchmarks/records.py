@@ -27,12 +27,17 @@ class Record:
     machine: dict[str, Any]
 
     @property
-    def where(self) -> str:
-        """The machine, the date and the version, as a sentence has them."""
+    def machine_said(self) -> str:
+        """The machine, as a sentence has it."""
         m = self.machine
         processor = re.sub(r"\((R|TM)\)|@.*", "", str(m["processor"])).strip()
-        of = f"{m['date']} on {m['cores']} cores ({processor}), Python {m['python']}"
-        return of + (f", version {self.version}" if self.version else "")
+        return f"{m['cores']} cores ({processor}), Python {m['python']}"
+
+    @property
+    def where(self) -> str:
+        """The date, the machine and the version."""
+        said = f"{self.machine['date']} on {self.machine_said}"
+        return said + (f", version {self.version}" if self.version else "")
 
 
 Records = dict[str, Record]

@@ -80,6 +80,28 @@ TABLES = Section(
             faster("pandas' `rolling.apply`"),
         ),
         relative(
+            "own-built-in",
+            "a user's own sum, max and stddev over 1,000 rows, {rows} rows at random times: time "
+            "relative to the built-in ones",
+            "tables_own_random",
+            column("own to built in"),
+        ),
+        Figure(
+            "first-filled",
+            "`import sash` and six aggregations over a pandas table, new process, filled kernel "
+            "cache",
+            "tables_first_random",
+            column("filled cache, s"),
+            of("s"),
+            "lower",
+        ),
+        relative(
+            "first-empty",
+            "the same with an empty kernel cache: time relative to a filled one",
+            "tables_first_random",
+            column("empty to filled"),
+        ),
+        relative(
             "flat",
             "time per row with a window of 10^6 rows, relative to 10 rows; {rows} rows at random "
             "times",

@@ -46,7 +46,11 @@ def tables() -> dict[str, list[Row]]:
             "duckdb windows": 60.0, "duckdb join": 100.0, "duckdb join rows": 2142}  # fmt: skip
     faster = {f"x {name}": s / 0.5 for name, s in ways.items() if name.partition(" ")[0] != "sash"}
     return {
-        "tables_own_random": [{"aggregation": "a user's", "x pandas apply": 177.0}],
+        "tables_own_random": [
+            {"aggregation": "max", "own to built in": 1.1},
+            {"aggregation": "spread", "x pandas apply": 177.0},
+        ],
+        "tables_first_random": [{"filled cache, s": 0.5, "empty to filled": 1.2}],
         "tables_flat_random": [
             {"aggregation": a, "10^6 to 10": 1.06 + i / 10} for i, a in enumerate(NAMES)
         ],
