@@ -145,7 +145,7 @@ def _run(options: argparse.Namespace) -> None:
     outcome = _outcome(loaded, options)
     rate = outcome.rows / outcome.seconds if outcome.seconds else 0.0
     place = f" to {loaded.sink.path}" if loaded.sink.path else ""
-    print(f"{outcome.rows:,} rows{place} in {outcome.seconds:.1f} s, {rate:,.0f} a second")
+    print(f"{outcome.rows:,} rows{place} in {outcome.seconds:.1f} s, {rate:,.0f} per second")
     if outcome.late:
         print(f"{outcome.late:,} rows came too late for watermark = {loaded.watermark!r}")
     if options.report is not None:
