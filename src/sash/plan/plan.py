@@ -198,7 +198,7 @@ def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> P
             state = _kept(state, frames[frame], slices, schema, options)
         except ValueError as problem:
             raise ValueError(f"{', '.join(outs)}: {problem}") from None
-        states.append(replace(state, condition=condition, pieces=frame.pieces))
+        states.append(replace(state, condition=condition, pieces=frame.pieces(bool(query.ties))))
         place |= {out: (state.number, k) for out, k in zip(outs, members, strict=True)}
     kinds = {
         out: a.result([schema.field(name).type for name in a.columns]) for out, a in given.items()
