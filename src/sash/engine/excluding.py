@@ -42,6 +42,7 @@ from sash.kernel.words import (
     lower,
     numbers,
     one,
+    put,
 )
 from sash.memory.columns import held_rows
 from sash.monoids.monoid import Monoid, same
@@ -105,7 +106,8 @@ def give_all(memory: Memory, at: At, windows: Windows, out: Outputs) -> At:
 
 
 def add_peers(memory: Memory, at: At, xs: InputColumns, windows: Windows, out: Outputs) -> At:
-    """As `add_rows`, for windows whose further rows are the peers after the window's own row.
+    """Combine the rows lo to hi - 1 of windows, the peers after the window's own row, to what
+    they have so far. No answers are given.
 
     Only windows that have some are looked at, the youngest first: their peers are one row more
     than those of the next window. So there are two combines however many peers there are.
@@ -119,13 +121,16 @@ def add_peers(memory: Memory, at: At, xs: InputColumns, windows: Windows, out: O
             peers = hold(q, PEERS, combine(lift(q, item(xs, row - base)), peers))
     for j in range(at.count):
         i = q.which[j]
-        younger = peers if ends[i] - begins[i] > 1 else one(q)
-        peers = hold(q, PEERS, combine(lift(q, item(xs, begins[i] - base)), younger))
-        v = peers
+        row = lift(q, item(xs, begins[i] - base))
+        if ends[i] - begins[i] > 1:
+            peers = hold(q, PEERS, combine(row, peers))
+        else:
+            peers = hold(q, PEERS, row)
         if q.some[i]:
-            v = hold(q, ANSWER, combine(get(q.total, i), peers))
-        q.some[i] = 1
-        give(out, i, lower(hold(q, ANSWER, v)))
+            put(q.total, i, combine(get(q.total, i), peers))
+        else:
+            put(q.total, i, peers)
+            q.some[i] = 1
     return at
 
 
@@ -205,7 +210,7 @@ class ExcludingCombiner(Combiner):
             columns = step.columns._replace(younger=self._partials(piece))
             return self._run([add_partials], step._replace(columns=columns), piece)
         self._younger = None
-        return self._run([add_rows] if step.count is None else [give_all, add_peers], step, piece)
+        return self._run([add_rows] if step.count is None else [add_peers, give_all], step, piece)
 
     def _has_few(self, piece: Bounds) -> bool:
         """Whether the rows of a piece are combined one by one."""

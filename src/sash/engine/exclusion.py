@@ -151,19 +151,22 @@ class EndExclusion:
 
     def __init__(self, frame: Frame, dtype: np.dtype) -> None:
         self._keeps_row = frame.exclude == "ties"
-        self._to_peers = peers_pass(dtype) if frame.pieces() > 1 + self._keeps_row else None
+        self._goes_on = frame.pieces() > 1 + self._keeps_row
+        self._to_peers = peers_pass(dtype)
         self._arrays = [np.empty(0, np.int64)] * 3
+        self._steps = np.empty(0, np.int64)
 
     def with_rest(self, block: Block, time: Tape) -> Bounds | Pieces:
         """The windows of a block and their further pieces. Good until the next call."""
         bounds, n = block.bounds, len(block.bounds.lo)
-        if not self._keeps_row and self._to_peers is None:
+        if not self._keeps_row and not self._goes_on:
             return bounds
         if n > len(self._arrays[0]):
             self._arrays = [np.empty(n, np.int64) for _ in self._arrays]
+            self._steps = np.arange(n)
         rows, ends, which = (array[:n] for array in self._arrays)
-        if self._to_peers is None:
-            rows[:] = np.arange(block.begin, block.begin + n)
+        if self._keeps_row:
+            np.add(self._steps[:n], block.begin, out=rows)
             np.add(rows, 1, out=ends)
             return Pieces((bounds, Bounds(rows, ends, 1, 1)))
         keys = keys_before(block.keys, block.begin + n, block.stop)
