@@ -38,12 +38,16 @@ class Stream:
     """Keys, time and delay of a stream: `.agg(n=sf.count().over("1 hour"))`."""
 
     def __init__(
-        self, by: Sequence[str], time: str, options: dict[str, Any], slide: Any = None
+        self, by: Sequence[str], time: str | Sequence[str], options: dict[str, Any]
     ) -> None:
-        self._by, self._time, self._options, self._slide = tuple(by), time, options, slide
+        self._by, self._time, self._options = tuple(by), time, options
+        self._every: dict[str, Any] | None = None
 
-    def every(self, slide: Any) -> Stream:
+    def every(self, slide: Any = None, *, offset: Any = 0, fill: bool = False) -> Stream:
         """One row per key and window, the windows a `slide` apart.
+
+        With `fill` a key has windows without rows too, from its first to its last: they come out
+        together with the next one that has rows.
 
         >>> import pyarrow as pa, sash
         >>> from sash import functions as sf
@@ -52,14 +56,16 @@ class Stream:
         >>> live.feed(pa.table({"t": [1, 2, 12]})).to_pylist()
         [{'window_start': 0, 'window_end': 10, 'n': 2}]
         """
-        return Stream(self._by, self._time, self._options, slide)
+        found = Stream(self._by, self._time, self._options)
+        found._every = {"slide": slide, "offset": offset, "fill": fill}
+        return found
 
     def agg(self, *unnamed: Never, **aggregations: Expression) -> Live:
         """The stream at work."""
         options = dict(self._options)
         emit = {"emit": options.pop("emit")} if options["emit"] == "changes" else {}
         empty = windowed(pa.table({}), self._by, time=self._time, **emit)
-        asked = empty if self._slide is None else empty.every(self._slide)
+        asked = empty if self._every is None else empty.every(**self._every)
         return Live(asked.query(*unnamed, **aggregations), **options)
 
     def __repr__(self) -> str:
@@ -312,7 +318,7 @@ def _fitted(table: pa.Table, schema: pa.Schema, strict: bool = False) -> pa.Tabl
 def stream(
     by: str | Sequence[str] = (),
     *,
-    time: str,
+    time: str | Sequence[str],
     delay: Any = 0,
     emit: Literal["final", "arrival", "changes", "update"] = "final",
     late: Late = "count",

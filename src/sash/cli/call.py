@@ -39,11 +39,13 @@ def windowed(pipeline: Pipeline, rows: Any, spine: Any = None) -> Any:
         if checkpoint is not None and checkpoint.exists() and not pipeline.sink.replace:
             options["checkpoint"] = checkpoint
     rows = _with_watermark(pipeline, rows)
-    found = sash.windowed(rows, by=pipeline.keys, time=pipeline.time, **options)
+    times = (pipeline.time, *pipeline.ties)
+    options["descending"] = pipeline.descending
+    found = sash.windowed(rows, by=pipeline.keys, time=times, **options)
     if pipeline.spine is not None:
         at = pipeline.spine
         return found.at(spine, at.keys, time=at.time, closed=at.closed)
-    return found if pipeline.every is None else found.every(pipeline.every)
+    return found if pipeline.every is None else found.every(**pipeline.every)
 
 
 def _with_watermark(pipeline: Pipeline, rows: Any) -> Any:

@@ -111,6 +111,12 @@ def measuring() -> Any:
     return compiled(passes.measure, target).run
 
 
+def measured(lo: np.ndarray, hi: np.ndarray, even: bool = False) -> passes.Bounds:
+    """Bounds whose ends have been found; one that ends before it begins is changed to be empty."""
+    memory = (lo.ctypes.data, 0, hi.ctypes.data, 0, 0)
+    return passes.Bounds(lo, hi, *measuring()(memory, passes.Lengths(0, 0), len(lo)), even)
+
+
 class EndFinder:
     """Finds one end of a frame's windows, over many keys; keeps its place."""
 
@@ -143,9 +149,13 @@ def without_past(end: End) -> End:
 class Finder:
     """Finds the bounds of one frame, row by row, over many keys; keeps its place."""
 
-    def __init__(self, frame: Frame, dtype: np.dtype, unit: int | None) -> None:
+    def __init__(
+        self, frame: Frame, dtype: np.dtype, unit: int | None, upper: End | None = None
+    ) -> None:
+        """`upper`: where windows end, if other than where the frame does."""
         self.frame = frame
-        self.reach = ends_of(frame, unit)  # how far the frame reaches
+        lower, own = ends_of(frame, unit)
+        self.reach = lower, upper or own  # how far windows reach
         self._ends = [EndFinder(end, dtype) for end in self.reach]
         self._even = all(end.fill is passes.rows_away for end in self.reach)
         self._lo = self._hi = self._steps = np.empty(0, np.int64)
@@ -168,9 +178,7 @@ class Finder:
         flags = 0 if ends is None else ends.ctypes.data
         for one, out in zip(self._ends, both, strict=True):
             one.find(time, known, flags, begin, out)
-        memory = (both[0].ctypes.data, 0, both[1].ctypes.data, 0, 0)
-        longest, shortest = measuring()(memory, passes.Lengths(0, 0), n)
-        return passes.Bounds(*both, longest, shortest, self._even)
+        return measured(*both, self._even)
 
     def _inside(self, keys: np.ndarray, begin: int, end: int) -> bool:
         """Whether all windows of rows `begin` to `end` - 1, by rows, have rows and lie within one
@@ -187,6 +195,10 @@ class Finder:
         np.add(self._steps[: len(lo)], begin + before, out=lo)
         np.add(self._steps[: len(lo)], begin + after, out=hi)
         return passes.Bounds(lo, hi, after - before, after - before, True)
+
+    def end_at(self, row: int) -> None:
+        """Begin with windows that end at `row`."""
+        self._ends[1].begin_at(row)
 
     def begin_at(self, row: int) -> None:
         """Begin with the key whose first row is `row`."""

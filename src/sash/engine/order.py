@@ -181,6 +181,12 @@ def sort_order(query: Query, table: pa.Table, threads: int = 1) -> np.ndarray | 
         return None if found is None else found.order
 
 
+def tie_order(query: Query, table: pa.Table) -> pa.Array:
+    """The order of a table's rows by the columns that order rows of equal time."""
+    way, nulls = ("descending", "at_end") if query.descending else ("ascending", "at_start")
+    return rows_by(table, [(name, way, nulls) for name in query.ties])
+
+
 def rows_by(table: pa.Table, keys: Sequence[tuple[str, str, str]]) -> pa.Array:
     """The order of rows by columns: a name, "ascending" or "descending", and where nulls go.
 

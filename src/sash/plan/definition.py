@@ -25,7 +25,7 @@ from sash.plan.checks import (
     taken,
 )
 from sash.plan.expressions import Call, Column, Expression, as_condition, as_input, columns_of, walk
-from sash.plan.periodic import KIND, WINDOW, Periodic
+from sash.plan.periodic import KIND, WINDOW, Periodic, unfilled
 from sash.plan.spine import Spine
 from sash.windows import Frame, as_frame, shaped
 from sash.windows.frames import Calendar, Delta, Policy, Sliding, Until
@@ -307,6 +307,13 @@ class Query:
         """The output that an aggregation is, or that is computed from it."""
         read_by = (out for out, result in self.results.items() if name in columns_of(result))
         return name if name in self.outputs else next(read_by, name)
+
+    def without_filling(self) -> Query:
+        """The definition whose windows of `every` all have rows."""
+        if self.every is None or not self.every.fills:
+            return self
+        asked = {out: replace(a, frame=unfilled(a.frame)) for out, a in self.aggregations.items()}
+        return replace(self, every=self.every.unfilled, aggregations=asked)
 
     def needed(self) -> Iterator[tuple[About, str]]:
         """The input columns that are needed, each with what needs it."""

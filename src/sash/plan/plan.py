@@ -201,7 +201,7 @@ def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> P
             named = list(dict.fromkeys(map(query.output_of, outs)))
             wrong = ValueError(f"{', '.join(named)}: {problem}")
             raise concerning(wrong, About("output", named[0])) from None
-        states.append(replace(state, condition=condition, pieces=frame.pieces))
+        states.append(replace(state, condition=condition, pieces=frame.pieces(bool(query.ties))))
         place |= {out: (state.number, k) for out, k in zip(outs, members, strict=True)}
     kinds = {
         out: a.result([schema.field(name).type for name in a.columns]) for out, a in given.items()

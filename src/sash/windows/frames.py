@@ -65,15 +65,16 @@ class Frame:
         """True: the time column must be a time; False: a number; None: either."""
         return None
 
-    @property
-    def pieces(self) -> int:
+    def pieces(self, ties: bool = False) -> int:
         """How many runs of rows are left of a window, at most, where `exclude` cuts some out.
 
         Rows after those that are left out are there only where a window goes on after them.
+        `ties`: further columns of order tell rows of one time apart, so those are not all peers.
         """
         kept = 1 + (self.exclude == "ties")  # the rows before, and the row itself
         to_peers = self.by == "time" and self.peers
-        goes_on = self.needs_following or (to_peers and self.exclude == "current row")
+        some_peers = self.exclude == "current row" or (ties and not isinstance(self, Groups))
+        goes_on = self.needs_following or (to_peers and some_peers)
         return 1 if self.exclude is None else kept + goes_on
 
     @property

@@ -53,6 +53,8 @@ def _kept(definition: StreamDefinition, frame: FramePlan) -> str:
     for structure, names in found.items():
         text = KEEPS[structure].format(**words)
         parts.append(f"{text} [{', '.join(names)}]" if len(found) > 1 else text)
+    if definition.fills:
+        parts.append("of each key the number of its last window, for those without rows after it")
     return "; ".join(parts)
 
 

@@ -19,7 +19,7 @@ from sash.engine import row_windows
 from sash.engine.columns import filled, numbers, one_array
 from sash.engine.expressions import with_derived
 from sash.engine.frames import Finder
-from sash.engine.row_windows import ends_of
+from sash.engine.row_windows import marks_of
 from sash.engine.rows import HELD
 from sash.engine.stream.items import Items
 from sash.engine.stream.maps import KeyMap, prefix
@@ -142,7 +142,7 @@ class TailWindows:
         if isinstance(frame, Session):
             over |= ages > steps_of(frame.gap, self.plan.unit)
         if isinstance(frame, Until):
-            over |= ends_of(frame, frame_columns(self.plan, frame, table))[place] != 0
+            over |= marks_of(frame, frame_columns(self.plan, frame, table))[place] != 0
         return over
 
     @cached_property
@@ -279,7 +279,7 @@ class SoFarWindows:
     def _ended(self, rows: pa.Table) -> np.ndarray:
         if not isinstance(self.frame, Until):
             return np.zeros(rows.num_rows, np.int8)
-        return ends_of(self.frame, frame_columns(self.states[0].plan, self.frame, rows))
+        return marks_of(self.frame, frame_columns(self.states[0].plan, self.frame, rows))
 
     def _bounds(
         self, ids: np.ndarray, times: np.ndarray, ended: np.ndarray

@@ -26,8 +26,17 @@ def check(definition: StreamDefinition) -> None:
     kinds = () if query.every is None else query.every.kinds
     for kind in kinds:
         _check_every(kind)
-    if query.ties:
-        raise ValueError("time: several columns of order do not run on a stream; give one")
+    if query.every is not None and query.every.fills and query.every.changes:
+        raise ValueError(
+            "every: with fill=True, emit='changes' does not run on a stream: windows without rows "
+            "come out with the next one of their key that has some, long after the window before "
+            "them; leave out one of both"
+        )
+    if query.ties and definition.emit == "arrival":
+        raise ValueError(
+            f"time: rows of one time come out as they arrive, before {query.ties[0]!r} can order "
+            "them: give one column of order, or use emit='final'"
+        )
     if len(kinds) > 1 and "rows" in definition.of_structure:
         names = ", ".join(definition.outputs_of("rows"))
         raise ValueError(
@@ -56,11 +65,6 @@ def _check_every(kind: Sliding | SlidingRows) -> None:
         raise ValueError(f"every: {kind} does not run on a stream: give windows by time")
     if kind.closed != "left":
         raise ValueError("every: windows of a stream are [start, end): leave out closed")
-    if kind.fill:
-        raise ValueError(
-            "every: fill=True does not run on a stream: whether a window without rows is before a "
-            "key's last one is known only when another row comes; fill the output of the stream"
-        )
 
 
 def _check_values(definition: StreamDefinition) -> None:

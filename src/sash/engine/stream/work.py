@@ -6,6 +6,7 @@ from typing import Any
 
 from sash.engine.order import tick_type
 from sash.engine.stream.definition import StreamDefinition
+from sash.engine.stream.filled import FilledWindows
 from sash.engine.stream.key_windows import SoFarWindows, TailWindows, keyed
 from sash.engine.stream.partials import PartialState
 from sash.engine.stream.sliced import RereadWindows, SlicedWindows
@@ -45,6 +46,7 @@ class Work:
         every = plan.query.every is not None
         self.sliced = SlicedWindows(definition) if every else None
         self.every_row = RereadWindows(definition, rows) if every and rows else None
+        self.filled = FilledWindows(definition) if definition.fills else None
         self.changes = Changes(definition, self.dtype) if definition.emit == "update" else None
 
     def _partial(self, state: Any) -> PartialState:
