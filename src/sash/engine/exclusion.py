@@ -202,7 +202,7 @@ class Exclusion:
 
     def cut(self, block: Block, time: Tape) -> Bounds | Pieces:
         """What is left of the windows of a block. Good until the next call."""
-        bounds, n = block.bounds, len(block.bounds.lo)
+        bounds, n = block.bounds, len(block.bounds)
         if n > len(self._arrays[0]):
             self._arrays = [np.empty(n, np.int64) for _ in self._arrays]
         out = [array[:n] for array in self._arrays[: len(self._peers)]]
@@ -229,7 +229,9 @@ class Exclusion:
             finder.find(time, keys, 0, block.begin, found)
 
     def _cut(self, driver: Any, block: Block, out: np.ndarray, cut: np.ndarray) -> Lengths:
-        given = [np.ascontiguousarray(side, np.int64) for side in block.bounds[:2]]
+        given = [
+            np.ascontiguousarray(side, np.int64) for side in (block.bounds.lo, block.bounds.hi)
+        ]
         places = (array.ctypes.data for array in (*given, out, cut))
         memory = (*(number for place in places for number in (place, 0)), 0)
         return Lengths(*loop(driver)(memory, len(cut), block.begin, not self._peers))

@@ -158,7 +158,7 @@ class Finder:
         self.reach = lower, upper or own  # how far windows reach
         self._ends = [EndFinder(end, dtype) for end in self.reach]
         self._even = all(end.fill is passes.rows_away for end in self.reach)
-        self._lo = self._hi = self._steps = np.empty(0, np.int64)
+        self._lo = self._hi = np.empty(0, np.int64)
 
     def find(
         self, time: Tape, keys: np.ndarray, ends: np.ndarray | None, begin: int, end: int, stop: int
@@ -170,11 +170,11 @@ class Finder:
         """
         n = end - begin
         known = keys_before(keys, end, stop)
+        if self._even and self._inside(known, begin, end):
+            return self._in_step(begin, n)
         if n > len(self._lo):
             self._lo, self._hi = np.empty(n, np.int64), np.empty(n, np.int64)
         both = self._lo[:n], self._hi[:n]
-        if self._even and self._inside(known, begin, end):
-            return self._in_step(begin, *both)
         flags = 0 if ends is None else ends.ctypes.data
         for one, out in zip(self._ends, both, strict=True):
             one.find(time, known, flags, begin, out)
@@ -187,14 +187,11 @@ class Finder:
         inside = begin + before >= keys[0] and end - 1 + after <= keys[-1]
         return bool(len(keys) == 2 and inside and before < after)
 
-    def _in_step(self, begin: int, lo: np.ndarray, hi: np.ndarray) -> passes.Bounds:
-        """The bounds of windows that are as long as each other, each one row later."""
-        if len(lo) > len(self._steps):
-            self._steps = np.arange(len(lo))
-        before, after = (one.reach for one in self.reach)
-        np.add(self._steps[: len(lo)], begin + before, out=lo)
-        np.add(self._steps[: len(lo)], begin + after, out=hi)
-        return passes.Bounds(lo, hi, after - before, after - before, True)
+    def _in_step(self, begin: int, n: int) -> passes.Bounds:
+        """The bounds of n windows that are as long as each other, each one row later."""
+        lo, hi = (range(begin + one.reach, begin + one.reach + n) for one in self.reach)
+        length = hi.start - lo.start
+        return passes.Bounds(lo, hi, length, length, True)
 
     def end_at(self, row: int) -> None:
         """Begin with windows that end at `row`."""

@@ -209,9 +209,10 @@ class FrameAtWork:
 
     def _fewer(self, bounds: Bounds, begin: int) -> Bounds:
         """The windows without peers after the row, or without the oldest rows of too many."""
-        frame, (lo, hi) = self._frame, bounds[:2]
+        frame = self._frame
         if frame.peers and frame.most is None:
             return bounds
+        lo, hi = bounds.lo, bounds.hi
         if not frame.peers:
             hi = np.maximum(lo, np.minimum(hi, np.arange(begin, begin + len(hi)) + 1))
         if frame.most is not None:
@@ -220,7 +221,7 @@ class FrameAtWork:
 
     def oldest(self, bounds: Bounds | Pieces | Run, done: int) -> int:
         """The first row that the last window has; no later one reaches rows before it."""
-        return int(bounds.lo[-1])
+        return int((bounds.ends[0] if isinstance(bounds, Bounds) else bounds.lo)[-1])
 
     def forget(self, row: int) -> None:
         """No later window reaches rows before this one."""

@@ -11,6 +11,7 @@ from sash.kernel.answers import Allocate, new_array
 from sash.monoids.monoid import Monoid, as_monoid
 from sash.stores.encoding import REMEDY
 from sash.swag import snapshot
+from sash.swag.inputs import WindowEnds
 from sash.swag.parts import Part
 
 
@@ -47,11 +48,11 @@ class Window(ABC):
         self,
         xs: Any,
         base: int,
-        lo: np.ndarray,
-        hi: np.ndarray,
+        lo: WindowEnds,
+        hi: WindowEnds,
         longest: int,
         allocate: Allocate = new_array,
-        even: bool = False,
+        shape: int = 0,
     ) -> tuple[Any, Any]:
         """The answers over windows of rows lo[i] to hi[i] - 1, both growing, and which numbers
         of them are null: a column for each number of an answer, or None.
@@ -59,8 +60,8 @@ class Window(ABC):
         Rows are numbered through all calls; xs[0] is the item of row `base`, and xs has
         every row that no call has reached yet. A window has at most `longest` rows; one
         without rows is left without an answer, and not counted as null. `allocate` gives an
-        array for answers. `even`: from a window to the next that it overlaps, neither end moves
-        by more than one row.
+        array for answers. `shape`: what is known of all windows, EVEN, SOME or both; of windows in
+        step with the rows, lo and hi are ranges.
         """
 
     @property
