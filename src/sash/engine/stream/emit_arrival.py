@@ -86,10 +86,10 @@ class Arrivals:
         state = self.state
         number, rows = state.manifest.arrived, self._numbered(rows)
         groups = self._inserted(rows, number)
-        due = pa.concat_tables([group.rows.table for group in groups]).combine_chunks()
+        due = np.concatenate([group.rows.column(NUMBER).array for group in groups])
         state.pages.cost.keys = len(np.unique(np.concatenate([g.keys.ids for g in groups])))
         columns = by_time(state, groups) | self._unsettled(groups)
-        rest = rows.take(pa.array(numbers(one_array(due.column(NUMBER))) - number))
+        rest = rows.take(pa.array(due - number))
         columns |= {name: rest.column(name) for name in state.definition.schema.names}
         return state.definition.as_output(columns)
 
