@@ -79,12 +79,12 @@ def constant(size: Size) -> Iterator[Point]:
 
 def updates(window: Any, name: str, n: int, size: Size) -> float:
     """Nanoseconds of an update, once the window is full."""
-    count = max(n, size.pick(500, 1 << 17, 1 << 20)) if name != "Naive" else size.pick(50, 500, n)
+    count = max(n, size.pick(500, 1 << 18, 1 << 20)) if name != "Naive" else size.pick(50, 500, n)
     xs, out = np.full(count, n), np.empty(count, np.int64)
     most = (n,) if name in OTHERS else ()  # the others have a policy for that
     window.slide(np.full(max(n, 1000), n), *most)
     run = partial(window.slide, xs, *most, out=out)
-    return best_of({"run": run}, size.pick(1, 2, 1))["run"] / count * 1e9
+    return best_of({"run": run}, size.pick(1, 5, 1))["run"] / count * 1e9
 
 
 def bulk(size: Size) -> Iterator[Point]:
@@ -99,7 +99,7 @@ def bulk(size: Size) -> Iterator[Point]:
 def eviction(window: Any, n: int, k: int, size: Size) -> float:
     """Microseconds of an update that evicts k items and gives a result: compiled, for all."""
     xs, update, spent = np.arange(n), np.ones(1, np.int64), []
-    for _ in range(size.pick(1, 3, 5)):
+    for _ in range(size.pick(1, 5, 5)):
         window.insert_many(xs[: n - len(window)])
         window.slide(update, n + 1)
         start = time.perf_counter()
