@@ -27,7 +27,7 @@ def test_an_experiment_is_run_recorded_and_drawn(
     assert {"machine", "command", "input", "seconds", "rows"} <= {*record}
     page = (place / "flatfit.html").read_text()
     assert "Holds: FlatFIT makes at most 3 operations a slide" in page
-    assert "1 of 4" in page  # experiments
+    assert "1 of 5" in page  # experiments
     summary = json.loads((tmp_path / "papers.json").read_text())["rows"]
     assert [row["figure"] for row in summary] == ["Figure 8"]
     assert f"page: {place}/flatfit.html" in capsys.readouterr().out
