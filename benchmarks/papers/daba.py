@@ -48,8 +48,8 @@ COMPETITORS: dict[str, Make] = {
 }
 OTHERS: dict[str, Make] = {c.__name__: c for c in IN_ORDER if c.__name__ not in COMPETITORS}
 MOST_RECALCULATED = 1 << 10
-PERCENTILES = {"minimum": 0, "median": 50, "99 %": 99, "99.9 %": 99.9, "99.999 %": 99.999,
-               "maximum": 100}  # fmt: skip
+PERCENTILES = {"minimum": 0, "median": 50, "99 %": 99, "99.9 %": 99.9, "99.995 %": 99.995,
+               "99.999 %": 99.999, "maximum": 100}  # fmt: skip
 
 
 def windows(size: Size, operator: str, n: int, xs: np.ndarray) -> dict[str, Callable[[], Any]]:
@@ -82,7 +82,7 @@ def sizes(size: Size, operator: str) -> list[int]:
 
 def static(operator: str, size: Size) -> Iterator[Point]:
     """Figure 10: rounds of evict, insert and query over a window of constant size."""
-    rounds = count(size, operator, 2000, 1_000_000, 200_000_000)
+    rounds = count(size, operator, 2000, 2_000_000, 200_000_000)
     xs = items(operator, min(rounds, (1 << 22) // OPERATORS[operator].cost))
     times = rounds // len(xs)
     for n in sizes(size, operator):
@@ -90,7 +90,7 @@ def static(operator: str, size: Size) -> Iterator[Point]:
             window = make()
             window.slide(items(operator, max(n, 10)), n)
             run = partial(slide, window, xs, n, room(window.slide(xs, n)), times)
-            best = best_of({name: run}, size.pick(1, 3, 1))[name]
+            best = best_of({name: run}, size.pick(1, 5, 1))[name]
             yield Point(n, name, times * len(xs) / best / 1e6)
 
 
@@ -106,14 +106,14 @@ def slide(window: Any, xs: np.ndarray, n: int, out: np.ndarray | None, times: in
 
 def dynamic(operator: str, size: Size) -> Iterator[Point]:
     """Figure 11: insert and query until the window has n items, evict until it has none."""
-    n_items = count(size, operator, 2000, 1_000_000, 200_000_000)
+    n_items = count(size, operator, 2000, 2_000_000, 200_000_000)
     for n in sizes(size, operator):
         xs, times = items(operator, n), max(1, n_items // n)
         for name, make in windows(size, operator, n, xs).items():
             driven = Driven(make(), xs, n)
             driven.run(FILL_AND_DRAIN, n, 1)
             run = partial(driven.run, FILL_AND_DRAIN, n, times)
-            best = best_of({name: run}, size.pick(1, 3, 1))[name]
+            best = best_of({name: run}, size.pick(1, 5, 1))[name]
             yield Point(n, name, n * times / best / 1e6)
 
 
@@ -125,7 +125,7 @@ def percentiles(name: str, spent: np.ndarray) -> Iterator[Point]:
 def static_latency(operator: str, size: Size) -> Iterator[Point]:
     """Figure 9: the time of each round, windows of 2^14 items."""
     n = size.pick(64, 1 << 14, 1 << 14)
-    rounds = count(size, operator, 2000, 2_000_000, 10_000_000)
+    rounds = count(size, operator, 2000, 10_000_000, 10_000_000)
     xs = items(operator, rounds + n)
     for name, make in windows(size, operator, n, xs).items():
         yield from percentiles(name, loops.latencies(make(), xs, loops.last(n, len(xs)), n))
@@ -142,23 +142,23 @@ def bounds(time: np.ndarray, seconds: float) -> np.ndarray:
 
 
 def event_count(size: Size) -> int:
-    return size.pick(4000, 1_000_000, 32_300_000)
+    return size.pick(4000, 4_000_000, 32_300_000)
 
 
 def event_time(size: Size) -> Iterator[Point]:
     """Figure 12: throughput over windows of 10 milliseconds to 6 hours, sum."""
     time, xs = readings(event_count(size))
-    spans = size.pick((0.01, 1), (0.01, 0.1, 1, 10, 100, 1000, 3600), FULL_SPANS)
+    spans = size.pick((0.01, 1), SPANS, SPANS)
     for seconds in spans:
         lo = bounds(time, seconds)
         first = int(np.flatnonzero(lo)[0])  # not measured until one item is evicted
         longest = int((np.arange(1, len(lo) + 1) - lo).max())
         for name, make in windows(size, "sum", longest, xs).items():
-            best = best_event_time(make, xs, lo, longest, first, size.pick(1, 2, 3))
+            best = best_event_time(make, xs, lo, longest, first, size.pick(1, 3, 3))
             yield Point(seconds, name, (len(xs) - first) / best / 1e6)
 
 
-FULL_SPANS = (0.01, 0.1, 1, 10, 100, 1000, 3600, 6 * 3600)
+SPANS = (0.01, 0.1, 1, 10, 100, 1000, 3600, 6 * 3600)
 
 
 def best_event_time(
@@ -208,9 +208,13 @@ def latency_checks(found: Data) -> list[Check]:
     floor = [is_ahead(found, "DABALite", "TwoStacksLite", "minimum"),
              is_ahead(found, "FiBA", "DABALite", "median")]  # fmt: skip
     floor = explained(floor, COARSE)
-    ratio = found["TwoStacksLite"]["99.999 %"] / found["DABALite"]["99.999 %"]
+    ratio = found["TwoStacksLite"][FLIP] / found["DABALite"][FLIP]
     claim = "TwoStacksLite regularly has ten times the latency of DABALite"
-    return [*floor, Check(claim, f"{ratio:.1f} times at 99.999 %", ratio >= 10)]
+    said = f"{ratio:.1f} times at {FLIP}; a flip in 2^14 rounds is 0.006 % of them"
+    return [*floor, Check(claim, said, ratio >= 10)]
+
+
+FLIP = "99.995 %"  # beyond, interrupts of the system are as frequent as flips
 
 
 def event_latency_checks(found: Data) -> list[Check]:
@@ -254,7 +258,7 @@ def generated(what: str, size: Size) -> str:
 
 
 def throughput_of(operator: str, is_dynamic: bool) -> Experiment:
-    counted = partial(count, operator=operator, tiny=2000, quick=1_000_000, full=200_000_000)
+    counted = partial(count, operator=operator, tiny=2000, quick=2_000_000, full=200_000_000)
     return Experiment(
         f"fig{11 if is_dynamic else 10}-{operator}",
         f"Figure {11 if is_dynamic else 10}",
@@ -269,7 +273,7 @@ def throughput_of(operator: str, is_dynamic: bool) -> Experiment:
 
 
 def latency_of(operator: str) -> Experiment:
-    counted = partial(count, operator=operator, tiny=2000, quick=2_000_000, full=10_000_000)
+    counted = partial(count, operator=operator, tiny=2000, quick=10_000_000, full=10_000_000)
     return Experiment(
         f"fig9-{operator}",
         "Figure 9",

@@ -125,14 +125,14 @@ FIG_10 = Experiment(
 
 def single(size: Size) -> Iterator[Point]:
     """Slides per second, Max over the whole window after each item."""
-    items = size.pick(2000, 200_000, 2_000_000)
+    items = size.pick(2000, 500_000, 2_000_000)
     for n in [1 << k for k in range(size.pick(4, 20, 27) + 1)]:
         runs = {}
         for name, algorithm in ALGORITHMS.items():
             if name != "Naive" or n <= size.pick(16, 1 << 12, 1 << 16):
                 count = max(200, items * 8 // (n + 8)) if name == "Naive" else items
                 runs[name] = sliding(algorithm, m.Max(), readings(count), n)
-        for name, spent in nanoseconds(runs, size.pick(1, 3, 3)).items():
+        for name, spent in nanoseconds(runs, size.pick(1, 5, 5)).items():
             yield Point(n, name, 1e9 / spent)
 
 
@@ -146,7 +146,7 @@ def constant_and_ahead(data: Data) -> list[Check]:
 FIG_13 = Experiment(
     "fig13", "Figure 13", "throughput, one query", WINDOW, SLIDES, NAMES, single,
     lambda size: (
-        f"Max of {size.pick(2000, 200_000, 2_000_000):,} generated energy readings "
+        f"Max of {size.pick(2000, 500_000, 2_000_000):,} generated energy readings "
         "(debs_2012_like, not the paper's data); Naive only on smaller windows"
     ),
     constant_and_ahead,
@@ -171,7 +171,7 @@ def multiple(size: Size) -> Iterator[Point]:
                 runs[name], slides[name] = all_ranges(algorithm, m.Max(), used, n), len(used)
         for run in runs.values():
             run()
-        for name, spent in best_of(runs, size.pick(1, 3, 3)).items():
+        for name, spent in best_of(runs, size.pick(1, 5, 5)).items():
             yield Point(n, name, slides[name] / spent)
 
 

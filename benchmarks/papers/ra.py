@@ -36,11 +36,11 @@ SLIDES: dict[str, Callable[[int], int]] = {
 
 
 def repeats(size: Size) -> int:
-    return size.pick(1, 3, 5)
+    return size.pick(1, 5, 5)
 
 
 def items(size: Size) -> int:
-    return size.pick(2000, 200_000, 2_000_000)
+    return size.pick(2000, 500_000, 2_000_000)
 
 
 def powers(size: Size, first: int, quick: int, full: int, step: int = 1) -> list[int]:

@@ -93,6 +93,16 @@ def enforce(q: Any, at: Any) -> Any:
     raise NotImplementedError
 
 
+def evict_at_once(q: Any, at: Any, k: int) -> Any:
+    """The algorithm's own bulk eviction."""
+    raise NotImplementedError
+
+
+def evict_bulk(memory: Memory, at: Cursors, k: int) -> Any:
+    """A driver: evict the k oldest at once."""
+    return evict_at_once(attach(memory), at, k)
+
+
 BEGINS, HELD, NULL = 1, 2, 4
 """The kinds of rows: a key's first, one that stays whatever the policy says, without an item."""
 
@@ -198,9 +208,9 @@ class MTA(StoredWindow):
 
     def _adopt(self, monoid: Monoid, inputs: Any) -> None:
         super()._adopt(monoid, inputs)
-        more: dict[Any, Any] = {}
+        more: dict[Any, Any] = {evict_at_once: type(self).bulk}
         if self.policy is not None:
-            more = {
+            more |= {
                 words.policy: as_function(self.policy),
                 words.insert: type(self).enforced,
                 append: type(self).steps[1],
@@ -241,8 +251,13 @@ class MTA(StoredWindow):
                 self._memory.reach(self._at, k)
             else:
                 self._memory.reach(self._at._replace(f=self._at.f + k), 0)
-            with self._whole():
-                self._at = self._bulk(self._q, self._at, k)
+            in_batches = self._stored is None and any(self._kernels.values())
+            kernel = self._kernel(evict_bulk, ()) if in_batches and k > FEW else None
+            if kernel is None:
+                with self._whole():
+                    self._at = self._bulk(self._q, self._at, k)
+            else:
+                self._run(kernel, k)
             self._memory.release(self._at)
 
     def _insert_one(self, v: Any) -> None:
