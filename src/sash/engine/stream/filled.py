@@ -92,15 +92,25 @@ class FilledKind:
         first = starts(ids)
         before = np.append(0, number[:-1])
         before[first] = number[first] - 1
+        ends = numbers(one_array(keyed.column("window_end"))).astype(self._dtype)
         known = tails.read(KeyMap(ids[first], checks[first], None, []))
         if known is not None:
-            places = np.searchsorted(ids[first], numbers(one_array(known.column(KEY))))
-            before[first[places]] = numbers(one_array(known.column(LAST)))
+            place = first[np.searchsorted(ids[first], numbers(one_array(known.column(KEY))))]
+            there = self._remembered(known, ends[place])
+            before[place[there]] = numbers(one_array(known.column(LAST)))[there]
         last = np.append(first[1:], len(ids)) - 1
         table = keyed.select([KEY, CHECK]).take(pa.array(last))
         table = table.append_column(tails.time, keyed.column("window_end").take(pa.array(last)))
         tails.write(table.append_column(LAST, pa.array(number[last])), np.ones(len(last), np.int64))
         return number - before - 1
+
+    def _remembered(self, known: pa.Table, ends: np.ndarray) -> np.ndarray:
+        """Which keys were not idle between their last window and one that ends now."""
+        idle = self._definition.idle
+        if idle is None:
+            return np.ones(len(ends), np.bool_)
+        last = numbers(one_array(known.column(self._definition.time))).astype(self._dtype)
+        return last >= ends - idle
 
     def _with_gaps(self, answers: pa.Table, number: np.ndarray, gaps: np.ndarray) -> pa.Table:
         """Answers with as many windows without rows before each."""
