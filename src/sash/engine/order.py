@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sash.engine.arrangement import Codes, arranged
-from sash.engine.columns import numbers, one_array
+from sash.engine.arrangement import Codes
+from sash.engine.columns import numbers
 from sash.engine.fixed import room
 from sash.engine.team import Team
 from sash.plan.about import About, concerning
@@ -169,16 +169,6 @@ def hashed(column: pa.Array, team: Team) -> Codes:
 
     team.map(fill, range(len(chunks)))
     return Codes(codes, count + 1)
-
-
-def sort_order(query: Query, table: pa.Table, threads: int = 1) -> np.ndarray | None:
-    """The order that sorts a table by key and time, ties as they come; None: it is sorted."""
-    with Team(threads) as team:
-        codes = codes_of([one_array(table.column(name)) for name in query.by], team)
-        column = one_array(table.column(query.time))
-        times = ticks(column, query.time, query.descending, query.null_times)
-        found = arranged(codes, times, team)
-        return None if found is None else found.order
 
 
 def tie_order(query: Query, table: pa.Table) -> pa.Array:

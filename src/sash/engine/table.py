@@ -16,7 +16,6 @@ from sash.engine.columns import one_array
 from sash.engine.fixed import Filling, column_of, is_fixed
 from sash.engine.order import codes_of, ticks, tie_order
 from sash.engine.order import key_codes as key_codes
-from sash.engine.order import sort_order as sort_order
 from sash.engine.parts import Part, Sorted, split
 from sash.engine.team import Team
 from sash.plan.definition import Query, output_schema
