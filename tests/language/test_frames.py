@@ -271,6 +271,8 @@ def test_exclusion_is_two_windows_and_one_combine() -> None:
     plan = sash.windowed(rows, "k", time="t").explain(hi=asked)
     assert "in 2 pieces, combined for each row" in plan
     assert plan.plan.combines == 7
+    asked = sf.max("x").over(sash.range_between(-8, 0), exclude="ties")
+    assert sash.windowed(rows, "k", time="t").explain(hi=asked).plan.combines == 4
 
 
 @pytest.mark.parametrize("frame", [sash.rows(50), sash.range_between(-300, 0), sash.session(9)])

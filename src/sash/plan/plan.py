@@ -89,7 +89,8 @@ class State:
     choice: Choice | None = None
     typed: bool = False
     condition: str | None = None  # a column: only rows for which it is true are taken
-    pieces: int = 1  # windows of which the frame's are made, where it leaves rows out
+    pieces: int = 1  # runs of rows of which windows are made, where the frame leaves rows out
+    windows: int = 1  # how many of them are windows; the others are few rows
     slices: int | None = None  # the slices that its windows are made of; None: of rows
 
     @property
@@ -109,7 +110,7 @@ class State:
         if self.slices is not None:
             return float(max(1, len(self.kept)))
         each = self.choice.cost.item + self.choice.cost.answer
-        return max(1, len(self.kept)) * (self.pieces * each + self.pieces - 1)
+        return max(1, len(self.kept)) * (self.windows * each + self.pieces - 1)
 
 
 @dataclass(frozen=True)
@@ -198,7 +199,9 @@ def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> P
             state = _kept(state, frames[frame], slices, schema, options)
         except ValueError as problem:
             raise ValueError(f"{', '.join(outs)}: {problem}") from None
-        states.append(replace(state, condition=condition, pieces=frame.pieces(bool(query.ties))))
+        pieces = frame.pieces(bool(query.ties))
+        windows = 2 if frame.exclude is not None and frame.needs_following else 1
+        states.append(replace(state, condition=condition, pieces=pieces, windows=windows))
         place |= {out: (state.number, k) for out, k in zip(outs, members, strict=True)}
     kinds = {
         out: a.result([schema.field(name).type for name in a.columns]) for out, a in given.items()
