@@ -190,7 +190,7 @@ def test_windows_of_every_are_those_of_python(
         ('calendar = "1 dya"', "every.calendar: size='1 dya' is not a number of days"),
         ('calendar = "1 day", tz = "Berlin"', "every.tz: tz='Berlin' is no time zone"),
         ('calendar = "1 day", slide = "1 h"', "takes one of slide, calendar, rows"),
-        ('slide = "1 hour", fil = true', "no such key; did you mean 'fill'?"),
+        ('slide = "1 hour", fil = true', "no such key; known are closed, fill, offset, slide"),
         ('slide = "0 hours"', "every.slide"),
         ("rows = 0", "every.rows"),
     ],

@@ -292,9 +292,8 @@ def _of_kind(table: Table, kind: str) -> Frame:
     if kind == "calendar":
         return sash.calendar(table.text(kind), tz=table.text("tz", None))
     if kind == "sliding":
-        offset = table.get("offset", (str, int, float), 0)
         size, slide = (table.get(key, (str, int, float)) for key in (kind, "slide"))
-        return sash.sliding(size, slide, offset)
+        return sash.sliding(size, slide, table.get("offset", (str, int, float), 0))
     if table.get(kind, bool) is not True:
         table.wrong(kind, "is all rows so far: lifetime = true")
     return sash.lifetime()

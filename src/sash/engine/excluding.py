@@ -76,7 +76,7 @@ class Columns(NamedTuple):
 class At(NamedTuple):
     """How many windows `which` names; nothing is kept from one window to the next."""
 
-    count: int
+    named: int
 
 
 def add_rows(memory: Memory, at: At, xs: InputColumns, windows: Windows, out: Outputs) -> At:
@@ -115,11 +115,11 @@ def add_peers(memory: Memory, at: At, xs: InputColumns, windows: Windows, out: O
     q = attach(memory)
     begins, ends, base = numbers(windows.lo), numbers(windows.hi), windows.base
     peers = one(q)
-    if at.count:
+    if at.named:
         first = q.which[0]
         for row in range(ends[first] - 1, begins[first], -1):
             peers = hold(q, PEERS, combine(lift(q, item(xs, row - base)), peers))
-    for j in range(at.count):
+    for j in range(at.named):
         i = q.which[j]
         row = lift(q, item(xs, begins[i] - base))
         if ends[i] - begins[i] > 1:
@@ -157,13 +157,13 @@ OVER_ROWS = (add_rows, add_peers)
 class Step(NamedTuple):
     """One piece more: the monoid of the answers, what there is so far, and what gives memory.
 
-    `count`: of the windows that have rows of the piece, where `which` says which those are.
+    `named`: how many windows have rows of the piece, where `which` says which those are.
     """
 
     monoid: Monoid
     columns: Columns
     allocate: Allocate
-    count: int | None = None
+    named: int | None = None
 
 
 class ExcludingCombiner(Combiner):
@@ -195,8 +195,8 @@ class ExcludingCombiner(Combiner):
         for piece in others[:-1]:
             self._with(piece, Step(self._partial, columns, lambda *_: total))
         last = (lambda *_: total) if in_place else allocate
-        count = None if known.which is None else len(known.which)
-        return self._with(others[-1], Step(self._monoid, columns, last, count))
+        named = None if known.which is None else len(known.which)
+        return self._with(others[-1], Step(self._monoid, columns, last, named))
 
     def _some(self, first: Bounds) -> np.ndarray:
         """Which windows have rows of the first piece."""
@@ -206,11 +206,11 @@ class ExcludingCombiner(Combiner):
 
     def _with(self, piece: Bounds, step: Step) -> tuple[Any, Any]:
         """The answers over what windows have so far and a further piece."""
-        if step.count is None and not self._has_few(piece):
+        if step.named is None and not self._has_few(piece):
             columns = step.columns._replace(younger=self._partials(piece))
             return self._run([add_partials], step._replace(columns=columns), piece)
         self._younger = None
-        return self._run([add_rows] if step.count is None else [add_peers, give_all], step, piece)
+        return self._run([add_rows] if step.named is None else [add_peers, give_all], step, piece)
 
     def _has_few(self, piece: Bounds) -> bool:
         """Whether the rows of a piece are combined one by one."""
@@ -234,16 +234,16 @@ class ExcludingCombiner(Combiner):
 
     def _run(self, drivers: list[Any], step: Step, piece: Bounds) -> tuple[Any, Any]:
         """The answers that drivers give; as arrays, or as a list where partials are objects."""
-        monoid, columns, allocate, count = step
+        monoid, columns, allocate, named = step
+        at = At(named or 0)
         base, n, values = self._inputs.base, len(piece.lo), self._inputs.values
         if isinstance(columns.total, list):
             answers: list[Any] = [None] * n
             windows = Windows(base, n, piece.lo.tolist(), piece.hi.tolist())
             for driver in drivers:
-                inputs = (items(values),) if driver in OVER_ROWS else ()
+                given: Any = (items(values),) if driver in OVER_ROWS else ()
                 with localcontext(EXACT):
-                    run = bind_plain(monoid, {})(driver)
-                    run(columns, At(count or 0), *inputs, windows, answers)
+                    bind_plain(monoid, {})(driver)(columns, at, *given, windows, answers)
             if monoid is self._partial:
                 columns.total[:] = answers
             return answers, None
@@ -259,8 +259,8 @@ class ExcludingCombiner(Combiner):
             if driver is give_all and out.values is columns.total:
                 continue  # its partials are answers, and are where those go
             kernel, _ = self._kernel(driver, monoid, arrays)
-            inputs = (addresses(arrays),) if driver in OVER_ROWS else ()
-            kernel.run(memory, At(count or 0), *inputs, windows, out.address)
+            given = (addresses(arrays),) if driver in OVER_ROWS else ()
+            kernel.run(memory, at, *given, windows, out.address)
         return out.arrays()
 
     def _kernel(

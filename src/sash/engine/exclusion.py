@@ -83,7 +83,7 @@ class LaterPeers(NamedTuple):
     """How many peers a row has after it, at most, and how many rows have some."""
 
     longest: int
-    count: int
+    rows: int
 
 
 def later_peers(memory: Memory, begin: int, end: int, keys: int) -> LaterPeers:
@@ -173,7 +173,7 @@ class EndExclusion:
         places = (array.ctypes.data for array in (keys, rows, ends, which))
         memory = (time.address, -1, *(number for place in places for number in (place, 0)), 0)
         found = self._to_peers(memory, block.begin, block.begin + n, len(keys) - 1)
-        return Pieces((bounds, Bounds(rows, ends, found.longest, 0)), which[: found.count])
+        return Pieces((bounds, Bounds(rows, ends, found.longest, 0)), which[: found.rows])
 
 
 class Block(NamedTuple):

@@ -114,7 +114,8 @@ def measuring() -> Any:
 def measured(lo: np.ndarray, hi: np.ndarray, even: bool = False) -> passes.Bounds:
     """Bounds whose ends have been found; one that ends before it begins is changed to be empty."""
     memory = (lo.ctypes.data, 0, hi.ctypes.data, 0, 0)
-    return passes.Bounds(lo, hi, *measuring()(memory, passes.Lengths(0, 0), len(lo)), even)
+    longest, shortest = measuring()(memory, passes.Lengths(0, 0), len(lo))
+    return passes.Bounds(lo, hi, longest, shortest, even)
 
 
 class EndFinder:

@@ -90,7 +90,8 @@ class State:
     choice: Choice | None = None
     typed: bool = False
     condition: str | None = None  # a column: only rows for which it is true are taken
-    pieces: int = 1  # windows of which the frame's are made, where it leaves rows out
+    pieces: int = 1  # runs of rows of which windows are made, where the frame leaves rows out
+    windows: int = 1  # how many of them are windows; the others are few rows
     slices: int | None = None  # the slices that its windows are made of; None: of rows
 
     @property
@@ -110,7 +111,7 @@ class State:
         if self.slices is not None:
             return float(max(1, len(self.kept)))
         each = self.choice.cost.item + self.choice.cost.answer
-        return max(1, len(self.kept)) * (self.pieces * each + self.pieces - 1)
+        return max(1, len(self.kept)) * (self.windows * each + self.pieces - 1)
 
 
 @dataclass(frozen=True)
@@ -201,7 +202,9 @@ def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> P
             named = list(dict.fromkeys(map(query.output_of, outs)))
             wrong = ValueError(f"{', '.join(named)}: {problem}")
             raise concerning(wrong, About("output", named[0])) from None
-        states.append(replace(state, condition=condition, pieces=frame.pieces(bool(query.ties))))
+        pieces = frame.pieces(bool(query.ties))
+        windows = 2 if frame.exclude is not None and frame.needs_following else 1
+        states.append(replace(state, condition=condition, pieces=pieces, windows=windows))
         place |= {out: (state.number, k) for out, k in zip(outs, members, strict=True)}
     kinds = {
         out: a.result([schema.field(name).type for name in a.columns]) for out, a in given.items()
