@@ -21,6 +21,7 @@ FROM_BOUNDS = {
     "nth": "the row at a place of the window, no state",
     "function": "called with the window's values, O(window) per row; a monoid, as in "
     "sf.apply(Monoid(name, identity, lift, combine), …), would take O(1)",
+    "collect": "the rows of the window, copied: O(window) per row, no state",
     "rank": "a tree of counts by value, O(log n) per row",
     "first": "the row at the start of the window, no state",
     "last": "the row at the end of the window, no state",

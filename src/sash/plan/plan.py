@@ -21,6 +21,7 @@ from sash.kernel.layout import Layout
 from sash.monoids.extremes import ArgMax, ArgMin
 from sash.monoids.fingerprint import fingerprint
 from sash.monoids.monoid import Monoid
+from sash.monoids.sums import TwoSums
 from sash.plan.about import About, concerning
 from sash.plan.at_hand import from_rows
 from sash.plan.choose import Choice, Latency, Need, choose
@@ -35,11 +36,12 @@ from sash.windows.frames import Calendar, Frame, Groups, OwnBounds, Policy, Rows
 
 Kind = Literal[
     "count", "known", "groups", "first", "last", "nth", "argument", "combine", "distinct",
-    "percentile", "rank", "function", "policy",
+    "percentile", "rank", "function", "policy", "collect", "decimal",
 ]  # fmt: skip
 """How a state is kept: `count`, `known` (rows that are not null), `groups` (of equal time),
 `first`, `last` and `nth` (rows by their place) follow from the bounds of a window; `argument`
-combines measures and looks the argument up by its row; `combine` is a monoid; `distinct`,
+combines measures and looks the argument up by its row; `combine` is a monoid; `decimal` sums
+decimals as integers; `collect` copies the rows of a window; `distinct`,
 `percentile` and `rank` keep a multiset; `function` is called with the window's values;
 `policy` has its own window."""
 
@@ -310,6 +312,10 @@ def _kept(
     items = None if items is None else max(1, items + 1 + max(0, frame.reach.rows_ahead or 0))
     if kind == "argument":
         return _argument(state, schema, items, options)
+    if kind == "decimal":
+        monoid = TwoSums()
+        choice = choose(Need(monoid, items, latency=options.latency), options.algorithm)
+        return replace(state, monoid=monoid, kept=(monoid.name,), choice=choice, typed=True)
     if kind == "combine":
         cuts = [each for each in slices if frame.number in each.frames]
         if cuts and _sliceable(asked, schema):
