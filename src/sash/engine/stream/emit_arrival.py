@@ -8,49 +8,23 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from sash.engine.columns import numbers, one_array
-from sash.engine.stream.bulk_rows import Rows, joined, taken
+from sash.engine.stream.bulk_rows import joined, taken
+from sash.engine.stream.due import NUMBER, Due, keys_of
 from sash.engine.stream.late import insert
-from sash.engine.stream.manifest import Node
 from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.row_answers import advance, by_time, in_order_of_key, per_key
 from sash.engine.stream.sealing import by_key, cut
 from sash.engine.stream.shard_state import ShardState
 from sash.engine.stream.sorted_keys import starts
-from sash.engine.stream.time_windows import NUMBER, Due, keys_of
 
-TOGETHER = 1024
-"""Late rows of neighbouring bulks are answered together as long as that reads no more rows."""
-
-
-def together(bulks: Sequence[Node], counts: np.ndarray) -> np.ndarray:
-    """For bulks with so many late rows each, in order of time, the number of the group that each
-    is answered in. A group takes about as long as reading some rows, and a late row's window
-    begins and ends anywhere within as many bulks as its group has: where keys have few rows per
-    bulk, fewer groups are quicker."""
-    found, first, rows = np.zeros(len(bulks), np.int64), 0, 0
-    for i, (bulk, count) in enumerate(zip(bulks, counts.tolist(), strict=True)):
-        assert bulk.rows is not None
-        assert bulk.map is not None
-        rows += count
-        per_key = bulk.rows.rows / max(1, bulk.map.rows)
-        if i > first and rows * per_key * (i - first) > TOGETHER:
-            first, rows = i, count
-        found[i] = first
-    return found
-
-
-def grouped(late: Rows, group: np.ndarray, number: int) -> list[Due]:
-    """Late rows, sorted by bulk, key and time, in groups, in order of key and time."""
-    late = taken(late, np.lexsort([late.times, late.ids, group]))
-    edges = np.append(starts(group), len(group)).tolist()
-    return [Due.of(late.slice(a, b), number, is_new=False) for a, b in itertools.pairwise(edges)]
+TOGETHER = 16
+"""Bulks whose late rows are answered as one group."""
 
 
 class Arrivals:
@@ -94,8 +68,8 @@ class Arrivals:
         return state.definition.as_output(columns)
 
     def _inserted(self, rows: pa.Table, number: int) -> list[Due]:
-        """Add rows in order of time. Gives them by bulk, in order of key and time; `number`: of
-        the first row."""
+        """Add rows in order of time. Gives them in groups, late rows of several bulks and others
+        by bulk, in order of key and time; `number`: of the first row."""
         state, forest = self.state, self.state.forest
         times = state.times(rows)
         leaves = forest.leaves[forest.since(times[0].item()) :]
@@ -109,13 +83,14 @@ class Arrivals:
             by_bulk = np.lexsort([times[:stop], ids[:stop], places])
             late = forest.rows_of(rows.take(pa.array(by_bulk)))
             forest.prove(taken(late, np.argsort(late.ids, kind="stable")))
-            begins = np.append(starts(places), stop)
-            bulks = [leaves[i] for i in places[begins[:-1]]]
-            keys = [keys_of(late.slice(a, b)) for a, b in itertools.pairwise(begins.tolist())]
+            begins = [*starts(places).tolist(), stop]
+            bulks = [leaves[places[i]] for i in begins[:-1]]
+            keys = [keys_of(late.slice(a, b)) for a, b in itertools.pairwise(begins)]
             insert(forest, bulks, keys, late)
-            groups += grouped(
-                late, np.repeat(together(bulks, np.diff(begins)), np.diff(begins)), number
-            )
+            groups += [
+                Due.of(in_order_of_key(late.slice(begins[i], begins[j])), number, is_new=False)
+                for i, j in itertools.pairwise([*range(0, len(bulks), TOGETHER), len(bulks)])
+            ]
         for part in cut(state, rows.slice(stop)) if stop < len(times) else ():
             newest = by_key(state, part)
             groups.append(Due.of(forest.rows_of(newest), number))

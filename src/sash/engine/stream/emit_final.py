@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from sash.engine.stream.due import Due
 from sash.engine.stream.row_answers import advance, by_time, per_key
 from sash.engine.stream.sealing import due_of_bulks, seal, sealed
 from sash.engine.stream.shard_state import ShardState
 from sash.engine.stream.sorted_keys import starts
-from sash.engine.stream.time_windows import Due
 from sash.engine.stream.waiting import WAITING
 
 

@@ -223,7 +223,7 @@ def small_trees(dice: Random) -> Iterator[None]:
         (forest, "SMALL", (0, 30, 8192)),
         (late, "BUFFERED", (0, 20, 4096)),
         (late, "LATE_PAGES", (1, 8)),
-        (emit_arrival, "TOGETHER", (0, 10, 1024)),
+        (emit_arrival, "TOGETHER", (1, 3, 16)),
     )
     with contextlib.ExitStack() as stack:
         for module, name, some in sizes:
