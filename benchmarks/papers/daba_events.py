@@ -98,8 +98,8 @@ def event_time_checks(found: Data) -> list[Check]:
 
 
 GENERATED = (
-    "The data is generated: its rare events are pauses, and to evict the items before a pause costs "
-    "no more per item than to evict them one by one."
+    "The data is generated: its rare events are pauses, and to evict the items before a pause "
+    "costs no more per item than to evict them one by one."
 )
 
 
