@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from html import escape
 
-from benchmarks.papers.experiment import Check, Data, Experiment, Paper
+from benchmarks.papers.experiment import Check, Data, Experiment, Paper, Size
 from benchmarks.papers.record import Record
 from sash.report import Figure, Page, Section, Series, Table, Tile, bars, lines
 from sash.report.scale import short
@@ -107,7 +107,8 @@ def rst(paper: Paper, records: Records) -> str:
     parts = [
         ".. Made by `python -m benchmarks.papers --pages --docs docs/papers`.\n",
         f"{paper.title} ({paper.year})\n{'=' * (len(paper.title) + 7)}\n",
-        f"``python -m benchmarks.papers {paper.name}`` runs these experiments.\n",
+        f"``python -m benchmarks.papers {paper.name}`` runs these experiments, ``--full`` at the "
+        f"sizes of the paper. {claims_that_hold(paper, records)} Each says how it was run.\n",
     ]
     for experiment in paper.experiments:
         record = records.get(experiment.name)
@@ -143,7 +144,19 @@ def claims_that_hold(paper: Paper, records: Records) -> str:
     run = [one for one in paper.experiments if one.name in records]
     checks = [check for one in run for check in one.checks(records[one.name].data)]
     held = sum(check.holds for check in checks)
-    return f"{held} of {len(checks)} claims hold, {len(run)} of {len(paper.experiments)} run."
+    return (
+        f"{held} of {len(checks)} claims hold; {len(run)} of {len(paper.experiments)} experiments "
+        f"were run, {sizes_of(paper, records)}."
+    )
+
+
+def sizes_of(paper: Paper, records: Records) -> str:
+    """How many of the experiments were run at the size of the paper."""
+    run = [records[one.name] for one in paper.experiments if one.name in records]
+    full = sum(record.size == Size.FULL for record in run)
+    if full == 0:
+        return "all smaller than in the paper"
+    return f"{full} of them at the size of the paper"
 
 
 def _rst_of(experiment: Experiment, record: Record) -> list[str]:

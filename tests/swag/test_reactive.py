@@ -356,3 +356,17 @@ def test_many_removals_run_compiled() -> None:
     assert window.query() == oracle.query()
     assert {driver.__name__ for driver, *_ in window._kernels} >= {"remove", "renew_above"}
     window.check()
+
+
+@pytest.mark.parametrize("monoid", [m.Max(), m.Sum()])
+@pytest.mark.parametrize("size", [3, 5, 13, 33, 100])
+def test_partials_of_one_number_are_combined_without_branches(monoid: Any, size: int) -> None:
+    """Unused nodes are the identity there; the answers are the same."""
+    xs = np.random.default_rng(size).integers(-1000, 1000, 5 * size + 300)
+    window, oracle = swag.Reactive(monoid, compiled=True), swag.Recalc(monoid, compiled=True)
+    for k in (size, 2, size - 1):
+        assert (window.slide(xs, k) == oracle.slide(xs, k)).all()
+        window.check()
+    assert window._q.fixed[1] == 1
+    restored = swag.restore(window.snapshot(), monoid)
+    assert (restored.slide(xs, size) == oracle.slide(xs, size)).all()

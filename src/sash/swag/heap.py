@@ -90,8 +90,8 @@ class Heap(Arena):
 
     def dump(self, at: Any) -> dict[str, Any]:
         """The contents by name, without the work list, which is empty between steps, and without
-        the least capacity, which the window knows."""
-        left_out = {"work", "least"}
+        what is fixed, which the window knows."""
+        left_out = {"work", "fixed"}
         return {name: c for name, c in super().dump(at).items() if name not in left_out}
 
     def load(self, at: Any, columns: dict[str, Any]) -> None:

@@ -12,7 +12,8 @@ Legend  f is the paper's front pointer, e - 1 its back pointer; the item of inde
         they hold the identity, the paper's marker. Slots outside of f..e hold anything: a
         node of theirs is never read (section 5.2).
         q.seen holds f and e as of the last trigger: what came and went since is not in
-        FlatFAT's inner nodes yet. q.least holds the least capacity.
+        FlatFAT's inner nodes yet. q.fixed holds the least capacity, and 1 if a partial is one
+        number. Node 0, which is none, holds the identity.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class Columns(NamedTuple):
     hole: Int8
     seen: Int64
     work: Int64
-    least: Int64
+    fixed: Int64
     held: int
 
 
@@ -72,7 +73,8 @@ class At(NamedTuple):
 def start(q: Any) -> At:
     """An empty window."""
     q.seen[0], q.seen[1] = 0, 0
-    return At(0, 0, q.least[0], 0)
+    put(q.part, 0, one(q))
+    return At(0, 0, q.fixed[0], 0)
 
 
 def size(at: At) -> int:
@@ -100,7 +102,7 @@ def tidy(q: Any, at: At) -> At:
         q.hole[f & (at.capacity - 1)] = 0
         f, holes = f + 1, holes - 1
     at, capacity = At(f, at.e, at.capacity, holes), at.capacity
-    while 4 * size(at) < capacity and capacity > q.least[0]:  # more than once if many left at once
+    while 4 * size(at) < capacity and capacity > q.fixed[0]:  # more than once if many left at once
         capacity //= 2
     return at if capacity == at.capacity else resize(q, at, capacity)
 
@@ -350,8 +352,9 @@ class Reactive(InOrder):
     def _new_memory(self) -> Heap:
         self._places = PLACES
         least, identity = self._least(), self._monoid.identity
-        memory = Heap(Columns, self._layout, identity, PLACES, least, seen=2, work=6, least=1)
-        memory.columns["least"][0] = least
+        memory = Heap(Columns, self._layout, identity, PLACES, least, seen=2, work=6, fixed=2)
+        is_number = self._layout is not None and self._layout.width <= 8
+        memory.columns["fixed"][:] = least, is_number
         return memory
 
     def _least(self) -> int:
@@ -371,11 +374,12 @@ class Reactive(InOrder):
         cells, identity = self._memory.columns["part"].array, self._monoid.identity
         for nodes in (*self._unused(), slice(2 * self._at.capacity, len(cells))):
             count = max(0, nodes.stop - nodes.start)
-            cells[nodes] = [identity] * count if isinstance(cells, list) and count else identity
+            cells[nodes] = [identity] * count if isinstance(cells, list) else identity
         return {**super()._state(), "capacity": self.capacity}
 
     def _set_state(self, state: dict[str, Any]) -> None:
         least = state.get("capacity")
         self.capacity = None if least is None else whole("Reactive", "capacity", least, 1)
         super()._set_state(state)
-        self._memory.columns["least"][0] = self._least()
+        self._memory.columns["fixed"][0] = self._least()
+        self._q.part[0] = self._monoid.identity
