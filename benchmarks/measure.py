@@ -109,11 +109,12 @@ def report(name: str, found: Iterable[dict[str, Any]], directory: str | Path) ->
     The record of a command of `sash bench` has the name that the list of them gives it; records
     of other arguments have the arguments in their name, so that none replaces another.
     """
+    about: dict[str, Any] = {"version": version(), "machine": machine()}  # before it takes long
     rows, begun = [], time.monotonic()
     for row in found:
         rows.append(row)
         print(f"done: {row}", file=sys.stderr, flush=True)
-    about = {"full": suites.is_full(command()), "seconds": round(time.monotonic() - begun, 1)}
+    about |= {"full": suites.is_full(command()), "seconds": round(time.monotonic() - begun, 1)}
     path = write(file_of(name, command()), rows, directory, **about)
     print(f"{table(rows)}\nwritten to {path}", flush=True)
     return Report(rows, path)
