@@ -86,7 +86,8 @@ def test_what_is_wrong_is_said_in_a_line(
     for part in said:
         assert part in message
     assert len(message) < 1000
-    assert end.value.status == 2
+    assert (end.value.status, end.value.line) == (2, line)
+    assert end.value.key is None or f": {end.value.key}: " in message
 
 
 def test_the_command_says_it_and_ends_with_2(
@@ -98,6 +99,12 @@ def test_the_command_says_it_and_ends_with_2(
     assert said.out == ""
     assert said.err.startswith(f"sash: {file}:13: ")
     assert said.err.count("\n") == 1
+
+
+def test_the_error_has_the_line_and_the_key(changed: Change) -> None:
+    with pytest.raises(EndError) as end:
+        pipeline.load(changed(('"count"', '"cuont"')))
+    assert (end.value.line, end.value.key) == (13, "aggregations.n.function")
 
 
 def test_no_such_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

@@ -30,18 +30,21 @@ class Table:
 
     def wrong(self, key: str | None, problem: str) -> NoReturn:
         """End with the file, the line of `key`, and what is wrong there."""
-        raise EndError(f"{self.place(key)}: {self.name(key)}{problem}", WRONG_INPUT)
+        line, name = self.line(key), self.name(key)
+        what = f"{name}: {problem}" if name else problem
+        raise EndError(f"{self.file}:{line}: {what}", WRONG_INPUT, line, name or None)
 
-    def place(self, key: str | None = None) -> str:
-        """`file:line` of a key, or of the table."""
+    def line(self, key: str | None = None) -> int:
+        """The line of a key, or of the table."""
         path = self.path if key is None else (*self.path, key)
         while path and path not in self.places:
             path = path[:-1]
-        return f"{self.file}:{self.places.get(path, 1)}"
+        return self.places.get(path, 1)
 
     def name(self, key: str | None) -> str:
+        """A key with the names of the tables that it is in."""
         path = self.path if key is None else (*self.path, key)
-        return f"{'.'.join(map(str, path))}: " if path else ""
+        return ".".join(map(str, path))
 
     def get(self, key: str, kind: type | tuple[type, ...], default: Any = MISSING) -> Any:
         """A value of a kind; ends where it is missing or of another."""
@@ -118,7 +121,7 @@ def read(path: Path) -> Table:
         at = message.rpartition("(at line ")[2].partition(",")[0]
         line = int(at) if at.isdecimal() else text.count("\n") + 1
         raise EndError(
-            f"{path}:{line}: not TOML: {message.partition(' (at ')[0]}", WRONG_INPUT
+            f"{path}:{line}: not TOML: {message.partition(' (at ')[0]}", WRONG_INPUT, line
         ) from None
     root = Table(str(path), data, lines.lines_of(text))
     _check_values(root)
@@ -130,12 +133,12 @@ def _check_text(path: Path, text: str) -> None:
     deep = lines.too_deep(text)
     if deep is not None:
         raise EndError(
-            f"{path}:{deep}: brackets are nested more than {lines.DEEPEST} deep", WRONG_INPUT
+            f"{path}:{deep}: brackets are nested more than {lines.DEEPEST} deep", WRONG_INPUT, deep
         )
     number = LONG.search(text)
     if number is not None:
         line = text.count("\n", 0, number.start()) + 1
-        raise EndError(f"{path}:{line}: a number has more than 1,000 digits", WRONG_INPUT)
+        raise EndError(f"{path}:{line}: a number has more than 1,000 digits", WRONG_INPUT, line)
 
 
 def _check_values(root: Table) -> None:

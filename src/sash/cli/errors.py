@@ -12,11 +12,16 @@ INTERRUPTED = 130
 
 
 class EndError(Exception):
-    """Ends the command with its message, one line, and a status that is not 0."""
+    """Ends the command with its message, one line, and a status that is not 0.
 
-    def __init__(self, message: str, status: int = FAILED) -> None:
+    `line` and `key`: of the pipeline file, where the error is about a part of it.
+    """
+
+    def __init__(
+        self, message: str, status: int = FAILED, line: int | None = None, key: str | None = None
+    ) -> None:
         super().__init__(" ".join(message.split()))
-        self.status = status
+        self.status, self.line, self.key = status, line, key
 
 
 MANY = 40
