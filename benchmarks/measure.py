@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from benchmarks import suites
 
 REFERENCE = Path(__file__).with_name("reference.cpp")
 
@@ -67,12 +70,26 @@ def machine() -> dict[str, Any]:
     }
 
 
+def version() -> str:
+    """The commit that runs; "changed" where sources differ from it."""
+    here = Path(__file__).parent.parent
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(["git", *arguments], cwd=here, capture_output=True, text=True)
+        return done.stdout.strip() if done.returncode == 0 else ""
+
+    commit = git("rev-parse", "--short", "HEAD")
+    changed = git("status", "--porcelain", "--untracked-files=no", "src", ":(glob)benchmarks/*.py")
+    return commit and commit + ", changed" * bool(changed)
+
+
 def write(name: str, rows: list[dict[str, Any]], directory: str | Path, **about: Any) -> Path:
-    """The rows as JSON, with the machine, the date, the command, and what else is to be said."""
+    """The rows as JSON, with the machine, the date, the version, the command, and what else is
+    to be said."""
     path = Path(directory) / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    recorded = {"machine": machine(), "command": command(), **about, "rows": rows}
-    path.write_text(json.dumps(recorded, indent=1))
+    made_by = {"command": command(), "version": version(), "machine": machine()}
+    path.write_text(json.dumps({**made_by, **about, "rows": rows}, indent=1) + "\n")
     return path
 
 
@@ -87,14 +104,32 @@ def command() -> str:
 
 
 def report(name: str, found: Iterable[dict[str, Any]], directory: str | Path) -> Report:
-    """Rows as they are measured; then all of them as text, and written as JSON."""
-    rows = []
+    """Rows as they are measured; then all of them as text, and recorded.
+
+    The record of a command of `sash bench` has the name that the list of them gives it; records
+    of other arguments have the arguments in their name, so that none replaces another.
+    """
+    rows, begun = [], time.monotonic()
     for row in found:
         rows.append(row)
         print(f"done: {row}", file=sys.stderr, flush=True)
-    path = write(name, rows, directory)
+    about = {"full": suites.is_full(command()), "seconds": round(time.monotonic() - begun, 1)}
+    path = write(file_of(name, command()), rows, directory, **about)
     print(f"{table(rows)}\nwritten to {path}", flush=True)
     return Report(rows, path)
+
+
+def file_of(name: str, ran: str) -> str:
+    """The name of a record.
+
+    >>> file_of("tables_compare_random", "python -m benchmarks.tables --rows 1000 --keys 10")
+    'tables_compare_random--rows-1000-keys-10'
+    """
+    run = suites.of_command(ran)
+    if run is not None and run.record.startswith(name):
+        return run.record if suites.is_full(ran) else f"{run.record}--quick"
+    arguments = re.sub(r"[^a-zA-Z0-9.]+", "-", " ".join(ran.split()[3:])).strip("-")
+    return f"{name}--{arguments or 'default'}"[:150]
 
 
 class Report(NamedTuple):

@@ -21,8 +21,8 @@ import numpy as np
 import pyarrow as pa
 
 import sash
-from benchmarks.kvs import redis_server
 from benchmarks.measure import report
+from benchmarks.papers.stored import redis_server
 from sash import functions as sf
 from sash import serve, stores
 

@@ -179,7 +179,7 @@ def main() -> None:
     parser.add_argument("--baseline", type=Path, help="the sources of another version")
     parser.add_argument("--ranges", nargs="+", type=int, help="measure this many ranges instead")
     parser.add_argument("--slides", nargs="+", type=int, help="measure `every` by these instead")
-    parser.add_argument("--out", default="bench-results")
+    parser.add_argument("--out", default="benchmarks/results")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:

@@ -1,14 +1,15 @@
 """Batches of a stream in process: what one costs by the rows in the window, and by late rows.
 
 `benchmarks.streaming` runs them. Batches have 10,000 rows, and ask for max and mean over one window
-that is full. Of the batches after that, the time is the median and the bytes are the mean.
+that is full. Streams that are compared are fed in turn, a batch each, so that both have the same
+machine. Of these batches, the time is the median and the bytes are the mean.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -28,58 +29,88 @@ DELAY = 10
 """Late rows are late by up to so many batches."""
 
 
+class Kind(NamedTuple):
+    """A stream: how many keys, how many batches in the window, when it answers, and which share
+    of its rows is late."""
+
+    keys: int
+    window: int
+    emit: Any
+    slide: int | None = None
+    late: float | None = None
+
+
 def flat(keys: Sequence[int], repeat: int) -> Iterator[Row]:
     """Windows of 10^5 to 10^7 rows: final rows, rows on arrival, and windows every tick."""
     for count in keys:
         for emit, slide in (("final", None), ("arrival", None), ("final", 1)):
-            first: Row = {}
-            for window in (10, 100, 1_000):
-                found = best(count, window, emit, slide, None, repeat)
-                first = first or found
+            found = best([Kind(count, n, emit, slide) for n in (10, 100, 1_000)], repeat)
+            for row in found:
                 ratios = {
-                    "time to 10^5": found["ms per batch"] / first["ms per batch"],
-                    "bytes to 10^5": found["MB read"] / first["MB read"],
+                    "time to 10^5": row["ms per batch"] / found[0]["ms per batch"],
+                    "bytes to 10^5": row["MB read"] / found[0]["MB read"],
                 }
-                yield {"emit": emit if slide is None else f"every {slide}"} | found | ratios
+                yield {"emit": emit if slide is None else f"every {slide}"} | row | ratios
 
 
 def late(keys: Sequence[int], repeat: int) -> Iterator[Row]:
     """On arrival, with 1 % of rows late by up to the whole delay, against none."""
     for count in keys:
-        found = [best(count, 100, "arrival", None, share, repeat) for share in (0.0, 0.01)]
-        for share, row in zip((0.0, 0.01), found, strict=True):
+        shares = (0.0, 0.01)
+        found = best([Kind(count, 100, "arrival", None, share) for share in shares], repeat)
+        for share, row in zip(shares, found, strict=True):
             ratio = row["ms per batch"] / found[0]["ms per batch"]
             yield {"late": f"{share:.0%}"} | row | {"time to in order": ratio}
 
 
-def best(
-    keys: int, window: int, emit: Any, slide: int | None, late: float | None, repeat: int
-) -> Row:
-    """The best of some streams."""
-    runs = [fed(keys, window, emit, slide, late) for _ in range(repeat)]
-    return min(runs, key=lambda row: row["ms per batch"])
+def best(kinds: Sequence[Kind], repeat: int) -> list[Row]:
+    """For each kind the best of some streams."""
+    runs = [together(kinds) for _ in range(repeat)]
+    return [min(found, key=lambda row: row["ms per batch"]) for found in zip(*runs, strict=True)]
 
 
-def fed(keys: int, window: int, emit: Any, slide: int | None, late: float | None) -> Row:
-    """The median batch of a stream after a window of so many batches is full."""
-    rng, delay = np.random.default_rng(1), 0 if late is None else DELAY
-    frame = sash.range_between(-window * SPAN, 0)
-    defined = sash.stream("k", time="t", emit=emit, delay=delay * SPAN)
-    defined = defined if slide is None else defined.every(slide)
-    live = defined.agg(hi=sf.max("x").over(frame), mean=sf.mean("x").over(frame))
-    seconds, read = [], []
-    for number in range(window + delay + WARM + MEASURED):
-        batch = rows(rng, number, keys, late or 0)
+def together(kinds: Sequence[Kind]) -> list[Row]:
+    """Streams whose windows are full, fed in turn."""
+    streams = [Fed(kind) for kind in kinds]
+    for stream in streams:
+        for _ in range(stream.full + WARM):
+            stream.feed()
+        stream.seconds, stream.read = [], []
+    for _ in range(MEASURED):
+        for stream in streams:
+            stream.feed()
+    return [stream.figures() for stream in streams]
+
+
+class Fed:
+    """A stream, with the time and the bytes of its batches."""
+
+    def __init__(self, kind: Kind) -> None:
+        delay = 0 if kind.late is None else DELAY
+        frame = sash.range_between(-kind.window * SPAN, 0)
+        defined = sash.stream("k", time="t", emit=kind.emit, delay=delay * SPAN)
+        defined = defined if kind.slide is None else defined.every(kind.slide)
+        self._live = defined.agg(hi=sf.max("x").over(frame), mean=sf.mean("x").over(frame))
+        self._kind, self._rng, self._number = kind, np.random.default_rng(1), 0
+        self.full = kind.window + delay
+        self.seconds: list[float] = []
+        self.read: list[int] = []
+
+    def feed(self) -> None:
+        batch = rows(self._rng, self._number, self._kind.keys, self._kind.late or 0)
+        self._number += 1
         start = time.perf_counter()
-        live.feed(batch)
-        if number >= window + delay + WARM:
-            seconds.append(time.perf_counter() - start)
-            read.append(live.stats.read)
-    kept = {"keys": keys, "rows in the window": window * ROWS}
-    return kept | {
-        "ms per batch": float(np.median(seconds)) * 1e3,
-        "MB read": float(np.mean(read)) / 1e6,
-    }
+        self._live.feed(batch)
+        self.seconds.append(time.perf_counter() - start)
+        self.read.append(self._live.stats.read)
+
+    def figures(self) -> Row:
+        return {
+            "keys": self._kind.keys,
+            "rows in the window": self._kind.window * ROWS,
+            "ms per batch": float(np.median(self.seconds)) * 1e3,
+            "MB read": float(np.mean(self.read)) / 1e6,
+        }
 
 
 def rows(rng: np.random.Generator, number: int, keys: int, late: float) -> pa.Table:

@@ -6,6 +6,8 @@
     python -m benchmarks.tables --experiment features --keys 1000    24 features in one call
     python -m benchmarks.tables --others pandas    without DuckDB, which takes minutes
     python -m benchmarks.tables --experiment flat  the time per row, windows of 10 to 10^6
+    python -m benchmarks.tables --experiment first six aggregations in a new process, in seconds
+    python -m benchmarks.tables --experiment own   users' monoids against the built-in ones
 
 Rates are million rows per second, the best of several runs taken in turns; `x polars` is how
 many times as fast Sash is. All have the same number of threads. Times are random, or with
@@ -17,7 +19,11 @@ its best way: rolling_max_by(...).over(key).
 from __future__ import annotations
 
 import argparse
+import math
 import os
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -141,21 +147,62 @@ def features(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
 
 def own(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """A user-defined monoid against pandas' rolling.apply, on fewer rows."""
+    """User-defined monoids: against the same built-in ones, and against pandas' rolling.apply on
+    fewer rows."""
+    plain = {**vars(options), "keys": 0, "order": "time"}
+    data = rows(argparse.Namespace(**plain))
+    for name, monoid in users_own().items():
+        asked = {"own": sf.apply(monoid, "x"), "built in": getattr(sf, name)("x")}
+        runs = {
+            k: partial(sash.windowed(data, time="t").agg, y=a.over("1000 us"))
+            for k, a in asked.items()
+        }
+        for run in runs.values():
+            run()
+        best = best_of(runs, options.repeat)
+        row: dict[str, Any] = {"aggregation": name, "window": 1000}
+        row |= {k: options.rows / s / 1e6 for k, s in best.items()}
+        yield row | {"own to built in": best["own"] / best["built in"]}
     n = max(10_000, options.rows // 10)
-    data = rows(argparse.Namespace(**{**vars(options), "keys": 0, "order": "time"}), n)
+    data = rows(argparse.Namespace(**plain), n)
     asked = sf.apply(spread_of(), "x").over("1000 us")
-    series = data.to_pandas().set_index("t")["x"]
-    rolling = series.rolling("1000us", closed="both")
+    rolling = data.to_pandas().set_index("t")["x"].rolling("1000us", closed="both")
     runs = {
-        "sash": lambda: sash.windowed(data, time="t").agg(y=asked),
+        "own": lambda: sash.windowed(data, time="t").agg(y=asked),
         "pandas apply": lambda: rolling.apply(lambda x: x.max() - x.min(), raw=True),
     }
-    runs["sash"]()
+    runs["own"]()
     best = best_of(runs, options.repeat)
-    row: dict[str, Any] = {"aggregation": "a user's", "window": 1000}
+    row = {"aggregation": "spread", "window": 1000}
     row |= {k: n / s / 1e6 for k, s in best.items()}
-    yield row | {"x pandas apply": best["pandas apply"] / best["sash"]}
+    yield row | {"x pandas apply": best["pandas apply"] / best["own"]}
+
+
+def users_own() -> dict[str, sash.Monoid]:
+    """Monoids that a user might write, by the names of the built-in ones."""
+    return {
+        "sum": sash.Monoid("own sum", 0.0, float, lambda a, b: a + b),
+        "max": sash.Monoid("own max", -np.inf, float, max),
+        "stddev": sash.Monoid("own stddev", (0, 0.0, 0.0), one_of, merged, deviation),
+    }
+
+
+def one_of(x: float) -> tuple[int, float, float]:
+    return (1, x, 0.0)
+
+
+def merged(a: tuple[int, float, float], b: tuple[int, float, float]) -> tuple[int, float, float]:
+    """Counts, means and squared deviations of two sets, as Chan, Golub and LeVeque merge them."""
+    n = a[0] + b[0]
+    if n == 0:
+        return a
+    d = b[1] - a[1]
+    part = d * b[0] / n
+    return (n, a[1] + part, a[2] + b[2] + d * part * a[0])
+
+
+def deviation(v: tuple[int, float, float]) -> float | None:
+    return math.sqrt(v[2] / (v[0] - 1)) if v[0] > 1 else None
 
 
 def spread_of() -> sash.Monoid:
@@ -193,7 +240,44 @@ def slide(data: pa.Table, name: str, window: int) -> Any:
     return sash.windowed(data, time="t").agg(y=getattr(sf, name)("x").over(f"{window} us"))
 
 
-EXPERIMENTS = {"compare": compare, "features": features, "own": own, "flat": flat}
+SIX = """
+import time
+import pandas as pd
+loaded = time.perf_counter()
+import sash
+from sash import functions as sf
+
+times = pd.date_range("2026-01-01", periods=1000, freq="s")
+df = pd.DataFrame({"t": times, "x": [float(i % 7) for i in range(1000)]})
+asked = (sf.max("x"), sf.sum("x"), sf.mean("x"), sf.stddev("x"), sf.count("x"), sf.median("x"))
+named = {f"y{i}": a.over("1 minute") for i, a in enumerate(asked)}
+sash.windowed(df, time="t").agg(**named)
+print(time.perf_counter() - loaded)
+"""
+
+
+def first(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Seconds from `import sash` to the answers of six built-in aggregations over a pandas table,
+    in new processes: each with an empty kernel cache, and with one that has been filled."""
+    seconds: dict[str, list[float]] = {"empty": [], "filled": []}
+    with tempfile.TemporaryDirectory() as filled:
+        in_new_process(filled)
+        for _ in range(max(5, options.repeat)):
+            with tempfile.TemporaryDirectory() as empty:
+                seconds["empty"].append(in_new_process(empty))
+            seconds["filled"].append(in_new_process(filled))
+    best = {f"{name} cache, s": min(found) for name, found in seconds.items()}
+    yield best | {"empty to filled": min(seconds["empty"]) / min(seconds["filled"])}
+
+
+def in_new_process(cache: str) -> float:
+    """The seconds that six aggregations take in a new process."""
+    environment = {**os.environ, "SASH_CACHE_DIR": cache}
+    command = [sys.executable, "-c", SIX]
+    return float(subprocess.run(command, env=environment, check=True, capture_output=True).stdout)
+
+
+EXPERIMENTS = {"compare": compare, "features": features, "own": own, "flat": flat, "first": first}
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -14,7 +14,7 @@ copyright = "2026, the authors of Sash"
 release = version = sash.__version__
 
 extensions = ["sphinx.ext.autodoc", "sphinx.ext.viewcode", "algorithms", "charts", "pictures"]
-exclude_patterns = ["_build", "decisions"]
+exclude_patterns = ["_build", "decisions", "measured"]
 nitpicky = False
 default_role = "code"
 

@@ -62,11 +62,12 @@ class Data:
 
 
 class Check(NamedTuple):
-    """A claim of the paper, what was measured of it, and whether the claim holds."""
+    """A claim of the paper, what was measured of it, and whether the claim holds; if not, why."""
 
     claim: str
     measured: str
     holds: bool
+    why: str = ""  # a sentence, shown where the claim does not hold
 
 
 class Reported(NamedTuple):
@@ -91,6 +92,15 @@ class Experiment:
     input: Callable[[Size], str]  # what was run on: sizes, aggregation, items
     checks: Callable[[Data], list[Check]]
     reported: tuple[Reported, ...] = ()
+    passes: int = 3  # a quick run measures all points so many times, in turns
+
+    @property
+    def best(self) -> Callable[[float, float], float] | None:
+        """Which value of two passes counts: the larger rate, the lesser time. None for values
+        that are not times, such as counts and bytes."""
+        if "per second" in self.y.name:
+            return max
+        return min if "seconds" in self.y.name else None
 
 
 @dataclass(frozen=True)

@@ -7,14 +7,17 @@ their own, are in `fiba_data`.
 
 from __future__ import annotations
 
+import itertools
 import resource
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from benchmarks.measure import best_of
+from benchmarks.papers import fiba_checks as checks
 from benchmarks.papers import fiba_data
 from benchmarks.papers.experiment import (
     Axis,
@@ -26,19 +29,22 @@ from benchmarks.papers.experiment import (
     Reported,
     Size,
 )
-from benchmarks.papers.shapes import is_ahead, is_flat
 from benchmarks.papers.trees import InOrderRounds, Rounds, TreeRounds, in_order
 from sash import swag
 
 IN_ORDER = (swag.AMTA, swag.TwoStacksLite, swag.DABALite)
 TREES = ("FiBA 4 bulk", "FiBA 8 bulk", "FiBA 4 singly", "FiBA 8 singly")
+SLOWER = ("FiBA 4 bulk evict", "FiBA 8 bulk evict")
 ALL = (*TREES, *(algorithm.__name__ for algorithm in IN_ORDER))
 LATENCIES = {"mean": None, "median": 50, "99.9 %": 99.9, "99.999 %": 99.999}
 
 
-def entries(size: Size) -> int:
-    """How many entries the window has: 2^22, as in the paper, but in a tiny run."""
-    return size.pick(1 << 13, 1 << 22, 1 << 22)
+OPERATORS = ("sum", "geomean", "bloom")
+
+
+def entries(size: Size, operator: str = "sum") -> int:
+    """How many entries the window has: 2^22, as in the paper; quick, fewer of Bloom filters."""
+    return size.pick(1 << 13, 1 << 18 if operator == "bloom" else 1 << 22, 1 << 22)
 
 
 def trees(monoid: str, n: int, m: int, d: int, bulk_insert: bool = True) -> Iterator[Rounds]:
@@ -61,63 +67,67 @@ def distribution(name: str, spent: np.ndarray) -> Iterator[Point]:
         yield Point(what, name, float(found))
 
 
-def bulks(size: Size) -> int:
-    return size.pick(4, 2000, 100_000)
+def bulks(size: Size, operator: str = "sum") -> int:
+    return size.pick(4, 500 if operator == "bloom" else 10_000, 100_000)
 
 
-def latency(what: str, d: int, size: Size) -> Iterator[Point]:
+def latency(what: str, d: int, operator: str, size: Size) -> Iterator[Point]:
     """Figures 7 to 9: nanoseconds of each bulk evict, or of each bulk insert, m = 1,024."""
-    n, m = entries(size), 1024
-    for rounds in trees("sum", n, m, d) if d else competitors("sum", n, m):
+    n, m = entries(size, operator), 1024
+    for rounds in trees(operator, n, m, d) if d else competitors(operator, n, m):
         rounds.run(size.pick(1, 20, 20))
         pick = rounds.evictions if what == "evict" else rounds.insertions
-        yield from distribution(rounds.name, pick(bulks(size)))
+        yield from distribution(rounds.name, pick(bulks(size, operator)))
 
 
-def free_list(size: Size) -> Iterator[Point]:
+def free_list(operator: str, size: Size) -> Iterator[Point]:
     """Figure 10: bulk evictions of 4,096 entries with and without the deferred free list."""
-    n, m = entries(size), 4096
+    n, m = entries(size, operator), 4096
     for min_arity in (4, 8):
         for deferred in (True, False):
-            rounds = TreeRounds("sum", min_arity, n, m, deferred=deferred)
+            rounds = TreeRounds(operator, min_arity, n, m, deferred=deferred)
             rounds.run(size.pick(1, 20, 20))
             yield from distribution(rounds.name, rounds.evictions(bulks(size)))
 
 
-def rate(rounds: Rounds, size: Size) -> float:
+def rate(rounds: Rounds, operator: str, size: Size) -> float:
     """Million entries a second, the best of several runs."""
-    count = max(1, size.pick(1 << 12, 1 << 20, 1 << 24) // rounds.m)
-    count = min(count, size.pick(4, 2000, 1 << 20))
+    quick = 1 << 16 if operator == "bloom" else 1 << 20
+    count = max(1, size.pick(1 << 12, quick, 1 << 24) // rounds.m)
+    count = min(count, size.pick(4, 10_000, 1 << 20))
     rounds.run(max(1, count // 20))
-    best = best_of({"run": partial(rounds.run, count)}, size.pick(1, 3, 5))["run"]
+    best = best_of({"run": partial(rounds.run, count)}, size.pick(1, 5, 5))["run"]
     return count * rounds.m / best / 1e6
 
 
-def by_bulk(bulk_insert: bool, size: Size) -> Iterator[Point]:
+def by_bulk(bulk_insert: bool, operator: str, size: Size) -> Iterator[Point]:
     """Figures 11 and 12: evict m, insert m, query once; m from 1 on, in order."""
-    n = entries(size)
-    for m in [1 << k for k in size.pick((0, 4), (0, 4, 8, 10, 12, 14, 16, 18), range(21))]:
-        for rounds in competitors("sum", n, m, bulk_insert):
-            yield Point(m, rounds.name, rate(rounds, size))
+    n = entries(size, operator)
+    some = (0, 4, 8, 10, 12, 14, 16, 18) if operator == "sum" else (0, 4, 8, 12, 16)
+    for m in [1 << k for k in size.pick((0, 4), some, range(21))]:
+        for rounds in competitors(operator, n, m, bulk_insert):
+            yield Point(m, rounds.name, rate(rounds, operator, size))
 
 
-def distances(size: Size) -> list[int]:
-    return [1 << k for k in size.pick((0, 4), (0, 4, 8, 12, 16, 20), range(21))]
+def distances(size: Size, operator: str) -> list[int]:
+    some = (0, 4, 8, 12, 16, 20) if operator == "sum" else (0, 8, 16)
+    return [1 << k for k in size.pick((0, 4), some, range(21))]
 
 
-def by_distance(size: Size) -> Iterator[Point]:
+def by_distance(operator: str, size: Size) -> Iterator[Point]:
     """Figure 13: bulks of 1,024 entries at distance d."""
-    for d in distances(size):
-        for rounds in trees("sum", entries(size), 1024, d):
-            yield Point(d, rounds.name, rate(rounds, size))
+    for d in distances(size, operator):
+        for rounds in trees(operator, entries(size, operator), 1024, d):
+            yield Point(d, rounds.name, rate(rounds, operator, size))
 
 
-def single_by_distance(size: Size) -> Iterator[Point]:
+def single_by_distance(operator: str, size: Size) -> Iterator[Point]:
     """Figure 14: single entries at distance d, in a compiled loop."""
-    count = size.pick(1000, 200_000, 2_000_000)
-    for d in distances(size):
-        for min_arity in (4, 8):
-            rounds = TreeRounds("sum", min_arity, entries(size), 1, d, False, False)
+    count = size.pick(1000, 20_000 if operator == "bloom" else 200_000, 2_000_000)
+    for d in distances(size, operator):
+        for bulk, min_arity in itertools.product((True, False), (4, 8)):
+            n = entries(size, operator)
+            rounds = TreeRounds(operator, min_arity, n, 1, d, bulk, False)
             run = partial(rounds.run_compiled, count)
             best = best_of({"run": run}, size.pick(1, 3, 5))["run"]
             yield Point(d, rounds.name, count / best / 1e6)
@@ -156,89 +166,56 @@ def sizes_and_rates(n: int, *values: float) -> Iterator[Point]:
         yield Point(what, f"{n:,} entries", value)
 
 
-def evict_checks(found: Data) -> list[Check]:
-    """Section 7.1: native bulk evictions have the best latencies."""
-    slow = ("FiBA 8 singly", "TwoStacksLite", "DABALite")
-    return [is_ahead(found, other, one, "median")
-            for one in ("FiBA 4 bulk", "FiBA 8 bulk", "AMTA") for other in slow]  # fmt: skip
+class Figure(NamedTuple):
+    """A figure of section 7.1 or 7.2; it is measured for each aggregation."""
 
+    number: int
+    title: str
+    axes: tuple[Axis, Axis]
+    names: tuple[str, ...]
+    measure: Callable[[str, Size], Iterator[Point]]
+    said: str
+    checks: Callable[[Data], list[Check]]
 
-def insert_checks(found: Data) -> list[Check]:
-    """Section 7.1: in order, the algorithms that only work in order are the best."""
-    return [is_ahead(found, "FiBA 8 bulk", one, "median") for one in ("DABALite", "TwoStacksLite")]
-
-
-def late_checks(found: Data) -> list[Check]:
-    """Section 7.1: out of order, bulks have lower latency."""
-    return [is_ahead(found, f"FiBA {k} singly", f"FiBA {k} bulk", "median") for k in (4, 8)]
-
-
-def free_list_checks(found: Data) -> list[Check]:
-    """Section 7.1: without the deferred free list, evictions take much longer."""
-    return [is_ahead(found, f"FiBA {k} bulk, no deferred free list", f"FiBA {k} bulk", "median")
-            for k in (4, 8)]  # fmt: skip
-
-
-def bulk_checks(names: tuple[str, str], found: Data) -> list[Check]:
-    """Section 7.2: larger bulks are faster; Two-Stacks Lite is the fastest in order."""
-    checks = []
-    for name in (*names, "AMTA"):
-        values = found[name]
-        ratio = max(values.values()) / values[min(values)]
-        claim = f"{name} is faster in larger bulks"
-        checks.append(Check(claim, f"best / m = 1: {ratio:.1f}", ratio > 1))
-    m = min(1024, max(found["AMTA"]))
-    return [*checks, *(is_ahead(found, "TwoStacksLite", name, m) for name in names)]
-
-
-def distance_checks(found: Data) -> list[Check]:
-    """Section 7.2: a larger distance does not slow bulks down, and they beat single inserts."""
-    flat = [is_flat(found, f"FiBA {k} bulk", 3) for k in (4, 8)]
-    return [*flat, *(is_ahead(found, f"FiBA {k} bulk", f"FiBA {k} singly") for k in (4, 8))]
-
-
-def billion_checks(found: Data) -> list[Check]:
-    """Section 7.3: memory per entry does not depend on the window's size."""
-    name = found.names[0]
-    bytes_each = {point.x: point.y for point in found.points}["peak resident bytes per entry"]
-    said = f"{bytes_each:.1f} bytes per entry, {name}"
-    return [Check("an entry takes at most the paper's 70 bytes", said, bytes_each <= 70)]
-
-
-def one(number: int, title: str, axes: tuple[Axis, Axis], names: tuple[str, ...],
-        measure: Callable[[Size], Iterator[Point]], said: str,
-        checks: Callable[[Data], list[Check]]) -> Experiment:  # fmt: skip
-    """A figure of section 7.1 or 7.2."""
-    return Experiment(
-        f"fig{number}", f"Figure {number}", title, *axes, names, measure,
-        lambda size: f"windows of {entries(size):,} entries, sum of random numbers, {said}",
-        checks,
-    )  # fmt: skip
+    def of(self, operator: str) -> Experiment:
+        return Experiment(
+            f"fig{self.number}" + ("" if operator == "sum" else f"-{operator}"),
+            f"Figure {self.number}", f"{self.title}, {operator}", *self.axes, self.names,
+            partial(self.measure, operator),
+            lambda size: f"windows of {entries(size, operator):,} entries, {operator} of random "
+            f"numbers, {self.said}",
+            self.checks,
+        )  # fmt: skip
 
 
 SHARES = Axis("share of the bulks", "names"), Axis("nanoseconds per bulk")
 RATES = Axis("entries in a bulk"), Axis("million entries per second")
 FAR = Axis("distance d of the insertions"), Axis("million entries per second")
-SLOWER = ("FiBA 4 bulk evict", "FiBA 8 bulk evict")
 FIGURES = (
-    one(7, "latency of bulk evict, in order", SHARES, ALL, partial(latency, "evict", 0),
-        "bulks of 1,024; AMTA's bulk evict runs as plain Python, all others are compiled",
-        evict_checks),
-    one(8, "latency of bulk insert, in order", SHARES, ALL, partial(latency, "insert", 0),
-        "bulks of 1,024", insert_checks),
-    one(9, "latency of bulk insert, d = 1,024", SHARES, TREES, partial(latency, "insert", 1024),
-        "bulks of 1,024", late_checks),
-    one(10, "with and without the deferred free list", SHARES, TREES[:2], free_list,
-        "bulk evictions of 4,096", free_list_checks),
-    one(11, "throughput, bulk evict only", RATES, ALL, partial(by_bulk, False),
-        "bulk evictions and single insertions", partial(bulk_checks, SLOWER)),
-    one(12, "throughput, bulk evict and insert", RATES, ALL, partial(by_bulk, True),
-        "bulk evictions and insertions", partial(bulk_checks, TREES[:2])),
-    one(13, "throughput, m = 1,024, by distance", FAR, TREES, by_distance,
-        "bulks of 1,024", distance_checks),
-    one(14, "throughput, m = 1, by distance", FAR, TREES[2:], single_by_distance,
-        "single evictions and insertions", lambda found: [is_flat(found, TREES[2], 8)]),
+    Figure(7, "latency of bulk evict, in order", SHARES, ALL, partial(latency, "evict", 0),
+           "bulks of 1,024",
+           checks.evict),
+    Figure(8, "latency of bulk insert, in order", SHARES, ALL, partial(latency, "insert", 0),
+           "bulks of 1,024", checks.insert),
+    Figure(9, "latency of bulk insert, d = 1,024", SHARES, TREES,
+           partial(latency, "insert", 1024), "bulks of 1,024", checks.late),
+    Figure(10, "with and without the deferred free list", SHARES, TREES[:2], free_list,
+           "bulk evictions of 4,096; memory is an arena of our own, so there is no allocator to "
+           "compare", checks.free_list),
+    Figure(11, "throughput, bulk evict only", RATES, ALL, partial(by_bulk, False),
+           "bulk evictions and single insertions", partial(checks.bulk, SLOWER)),
+    Figure(12, "throughput, bulk evict and insert", RATES, ALL, partial(by_bulk, True),
+           "bulk evictions and insertions", partial(checks.bulk, TREES[:2])),
+    Figure(13, "throughput, m = 1,024, by distance", FAR, TREES, by_distance,
+           "bulks of 1,024", checks.distance),
+    Figure(14, "throughput, m = 1, by distance", FAR, (*SLOWER, *TREES[2:]), single_by_distance,
+           "single insertions; evictions of one entry, in bulk or singly", checks.single),
 )  # fmt: skip
+EXPERIMENTS = tuple(
+    figure.of(operator)
+    for figure in FIGURES
+    for operator in (OPERATORS if figure.number != 10 else OPERATORS[:1])
+)
 BILLION_ENTRIES = Experiment(
     "billion",
     "Section 7.3",
@@ -248,7 +225,7 @@ BILLION_ENTRIES = Experiment(
     ("FiBA 8 bulk",),
     billion,
     lambda size: "filled in order, then slid by bulks of 1,024; sum of doubles, minimum arity 8",
-    billion_checks,
+    checks.billion,
     (
         Reported(
             "bytes per entry, from the peak resident memory (geomean, minimum arity 4)",
@@ -262,5 +239,5 @@ PAPER = Paper(
     "fiba",
     "Out-of-Order Sliding-Window Aggregation with Efficient Bulk Evictions and Insertions",
     2023,
-    (*FIGURES, BILLION_ENTRIES, *fiba_data.EXPERIMENTS),
+    (*EXPERIMENTS, BILLION_ENTRIES, *fiba_data.EXPERIMENTS),
 )

@@ -213,6 +213,25 @@ def last(n: int, items: int) -> np.ndarray:
 
 
 @cache
+def counter_step() -> float:
+    """By how many nanoseconds the cycle counter moves at least: some processors' counters do not
+    count each cycle."""
+    from numba import njit
+
+    from sash.kernel.machine import cycles
+
+    def least_step() -> int:
+        least = 1 << 62
+        for _ in range(100_000):
+            step = cycles()
+            step = cycles() - step
+            least = min(least, step) if step > 1 else least
+        return least
+
+    return float(njit(least_step)()) / cycles_per_nanosecond()
+
+
+@cache
 def cycles_per_nanosecond() -> float:
     """The rate of the cycle counter, measured once."""
     from numba import njit

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from html import escape
 
-from benchmarks.papers.experiment import Data, Experiment, Paper
+from benchmarks.papers.experiment import Check, Data, Experiment, Paper, Size
 from benchmarks.papers.record import Record
 from sash.report import Figure, Page, Section, Series, Table, Tile, bars, lines
 from sash.report.scale import short
@@ -28,10 +28,18 @@ def chart(experiment: Experiment, data: Data) -> str:
 
 def verdicts(experiment: Experiment, record: Record) -> list[str]:
     """A sentence per claim of the paper."""
-    return [
-        f"{'Holds' if check.holds else 'Does not hold'}: {check.claim} ({check.measured})."
-        for check in experiment.checks(record.data)
-    ]
+    return [verdict(check) for check in experiment.checks(record.data)]
+
+
+def verdict(check: Check) -> str:
+    """Whether a claim holds, what was measured, and why it does not where that is known.
+
+    >>> verdict(Check("a is above b", "a / b = 0.9", False, "b has no bounds to check."))
+    'Does not hold: a is above b (a / b = 0.9). b has no bounds to check.'
+    """
+    if check.holds:
+        return f"Holds: {check.claim} ({check.measured})."
+    return f"Does not hold: {check.claim} ({check.measured}). {check.why}".strip()
 
 
 def comparison(experiment: Experiment, record: Record) -> list[tuple[str, str, str]]:
@@ -47,7 +55,8 @@ def about(record: Record) -> str:
     """How a run was made."""
     machine = record.machine
     return (
-        f"{record.input}. Size: {record.size}. Measured on {machine['date']} on "
+        f"{record.input[0].upper()}{record.input[1:]}. Size: {record.size}. "
+        f"Measured on {machine['date']} on "
         f"{machine['cores']} cores of {machine['processor']}, with a load of "
         f"{machine['load']:.1f} at the end, by {record.command}."
     )
@@ -98,7 +107,8 @@ def rst(paper: Paper, records: Records) -> str:
     parts = [
         ".. Made by `python -m benchmarks.papers --pages --docs docs/papers`.\n",
         f"{paper.title} ({paper.year})\n{'=' * (len(paper.title) + 7)}\n",
-        f"``python -m benchmarks.papers {paper.name}`` runs these experiments.\n",
+        f"``python -m benchmarks.papers {paper.name}`` runs these experiments, ``--full`` at the "
+        f"sizes of the paper. {claims_that_hold(paper, records)} Each says how it was run.\n",
     ]
     for experiment in paper.experiments:
         record = records.get(experiment.name)
@@ -134,7 +144,19 @@ def claims_that_hold(paper: Paper, records: Records) -> str:
     run = [one for one in paper.experiments if one.name in records]
     checks = [check for one in run for check in one.checks(records[one.name].data)]
     held = sum(check.holds for check in checks)
-    return f"{held} of {len(checks)} claims hold, {len(run)} of {len(paper.experiments)} run."
+    return (
+        f"{held} of {len(checks)} claims hold; {len(run)} of {len(paper.experiments)} experiments "
+        f"were run, {sizes_of(paper, records)}."
+    )
+
+
+def sizes_of(paper: Paper, records: Records) -> str:
+    """How many of the experiments were run at the size of the paper."""
+    run = [records[one.name] for one in paper.experiments if one.name in records]
+    full = sum(record.size == Size.FULL for record in run)
+    if full == 0:
+        return "all smaller than in the paper"
+    return f"{full} of them at the size of the paper"
 
 
 def _rst_of(experiment: Experiment, record: Record) -> list[str]:

@@ -59,7 +59,7 @@ def ratio(name: str, slow: type[InOrder], n: int, size: Size) -> float:
     """The time of another algorithm by that of RA."""
     monoid, values = FUNCTIONS[name]
     quadratic = slow is Recalc
-    items = size.pick(200, 20_000, 200_000) // (1 + n // 64 if quadratic else 1)
+    items = size.pick(200, 100_000, 200_000) // (1 + n // 64 if quadratic else 1)
     xs = values(max(items, 200))
     runs = {"other": sliding(slow, monoid, xs, n), "RA": sliding(Reactive, monoid, xs, n)}
     spent = nanoseconds(runs, size.pick(1, 5, 9))
@@ -163,7 +163,7 @@ TABLE_4 = Experiment(
     "table4", "Table 4", "the time of Arasu-Widom by that of RA",
     Axis("aggregation function", "names"), Axis("time of AW / RA", "linear"), ("AW", "RA"),
     relative_time,
-    lambda size: f"Slide 1, {size.pick(200, 20_000, 200_000):,} random 32-bit integers a run",
+    lambda size: f"Slide 1, {size.pick(200, 100_000, 200_000):,} random 32-bit integers a run",
     aw_is_slower,
     tuple(
         relative_of(name, n, paper)

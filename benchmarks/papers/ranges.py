@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sash import Monoid
 from sash.kernel.answers import Answers
 from sash.kernel.words import (
     ANSWER,
@@ -32,7 +33,8 @@ from sash.swag import BInt, FlatFIT, Reactive, Recalc, b_int, recalc
 from sash.swag.flat_fat import PREFIX, SUFFIX, prefix, suffix
 from sash.swag.in_order import InOrder
 from sash.swag.inputs import addresses
-from sash.swag.reactive import trigger
+from sash.swag.reactive_update import trigger
+from sash.testing import counting
 
 
 def naive(memory: Memory, at: Cursors, xs: InputColumns, n: int, most: int, out: Outputs) -> Any:
@@ -68,27 +70,20 @@ def flat_fat(memory: Memory, at: Cursors, xs: InputColumns, n: int, most: int, o
         last = (at.e - 1) & (at.capacity - 1)
         for k in range(1, most + 1):
             first = (at.e - k) & (at.capacity - 1)
-            if first <= last:
-                give(out, k - 1, lower(hold(q, ANSWER, between(q, at.capacity, first, last))))
-            else:
+            lo, hi = at.capacity + first, at.capacity + last + 1
+            older, younger = one(q), one(q)
+            while lo < hi:  # up from both ends, until they meet
+                if lo & 1:
+                    older = hold(q, PREFIX, combine(older, get(q.part, lo)))
+                    lo += 1
+                if hi & 1:
+                    hi -= 1
+                    younger = hold(q, SUFFIX, combine(get(q.part, hi), younger))
+                lo, hi = lo >> 1, hi >> 1
+            if first > last:  # inverted
                 older, younger = suffix(q, at.capacity, first), prefix(q, at.capacity, last)
-                give(out, k - 1, lower(hold(q, ANSWER, combine(older, younger))))
+            give(out, k - 1, lower(hold(q, ANSWER, combine(older, younger))))
     return at
-
-
-def between(q: Any, n: int, first: int, last: int) -> Any:
-    """Locations first to last of a FlatFAT, combined: up from both ends, until they meet."""
-    lo, hi = n + first, n + last + 1
-    older, younger = one(q), one(q)
-    while lo < hi:
-        if lo & 1:
-            older = hold(q, PREFIX, combine(older, get(q.part, lo)))
-            lo += 1
-        if hi & 1:
-            hi -= 1
-            younger = hold(q, SUFFIX, combine(get(q.part, hi), younger))
-        lo, hi = lo >> 1, hi >> 1
-    return combine(older, younger)
 
 
 LOOPS: dict[type[InOrder], Callable[..., Any]] = {
@@ -114,6 +109,22 @@ def all_ranges(algorithm: type[InOrder], monoid: Any, xs: np.ndarray, n: int) ->
         return answers.result()
 
     return run
+
+
+def combines_of_ranges(algorithm: type[InOrder], n: int) -> float:
+    """Combines per slide of a window of n items, full, that answers for all ranges: counted."""
+    monoid, counter = counting(Monoid("nothing", 0, lambda x: 0, lambda a, b: 0))
+    window: Any = algorithm(monoid, compiled=False)
+    slides: list[Any] = [0] * (n + 1)
+    if isinstance(window, FlatFIT):
+        window.slide_many([0] * n, range(1, n + 1))
+        counter.reset()
+        window.slide_many(slides, range(1, n + 1))
+        return counter.combines / len(slides)
+    window.slide([0] * n, n)
+    counter.reset()
+    window._plain(LOOPS[algorithm])(window._q, window._at, slides, len(slides), n, [None] * n)
+    return counter.combines / len(slides)
 
 
 def last_row(window: FlatFIT, xs: np.ndarray, sizes: range, out: np.ndarray) -> Any:

@@ -41,14 +41,32 @@ def run(tasks: list[Task], size: Size, out: Path) -> None:
             running.done = number
             place = f"experiment {number + 1} of {len(tasks)}, {paper.name} {experiment.name}"
             left = time_left(time.monotonic() - started, number, len(tasks))
-            begun, rows = time.monotonic(), []
-            for point in experiment.measure(size):
-                rows.append(point._asdict())
-                running.note = f"{place}, {point.series} at {point.x}{left};"
+            begun = time.monotonic()
+            points: dict[tuple[Any, str], Point] = {}
+            passes = passes_of(experiment, size)
+            for _ in range(passes):
+                for point in experiment.measure(size):
+                    keep(points, point, experiment)
+                    running.note = f"{place}, {point.series} at {point.x}{left};"
             about = {"size": size, "input": experiment.input(size)}
+            about["input"] += f"; best of {passes} passes" if passes > 1 else ""
             about["seconds"] = round(time.monotonic() - begun, 1)
+            rows = [point._asdict() for point in points.values()]
             write(f"{paper.name}-{experiment.name}", rows, folder(out, size), **about)
         running.done, running.note = len(tasks), f"{len(tasks)} experiments"
+
+
+def passes_of(experiment: Experiment, size: Size) -> int:
+    """How often all points are measured: quick runs are short, so other work shows in them."""
+    return experiment.passes if size is Size.QUICK and experiment.best is not None else 1
+
+
+def keep(points: dict[tuple[Any, str], Point], point: Point, experiment: Experiment) -> None:
+    """Add a point, or take its value if that is better than the one of an earlier pass."""
+    known = points.get((point.x, point.series))
+    if known is not None and experiment.best is not None:
+        point = point._replace(y=experiment.best(known.y, point.y))
+    points[point.x, point.series] = point
 
 
 def time_left(spent: float, done: int, total: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from benchmarks.papers.experiment import Check, Data
 from sash.report.scale import short
@@ -40,6 +41,11 @@ def log_fit(values: dict[float, float]) -> tuple[float, float, float]:
     b /= sum((x - x_mean) ** 2 for x in xs)
     a = y_mean - b * x_mean
     return a, b, max(abs(y / (a + b * x) - 1) for x, y in zip(xs, ys))
+
+
+def explained(checks: Iterable[Check], why: str) -> list[Check]:
+    """Checks with the reason that is known for those that do not hold."""
+    return [check._replace(why=why) for check in checks]
 
 
 def is_flat(data: Data, series: str, most: float = FLAT) -> Check:

@@ -106,13 +106,16 @@ MEASURED = """
 import json, sys, time
 import numpy as np
 from sash import stores, swag, monoids as m
-kind, size, slides, place = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
+algorithm, kind, place = sys.argv[1], sys.argv[2], sys.argv[5]
+size, slides = int(sys.argv[3]), int(sys.argv[4])
 def kib(name):
     lines = open("/proc/self/status").read().splitlines()
     return next(int(x.split()[1]) for x in lines if x.startswith(name))
 monoid = m.Sum().of(np.dtype("int64"))
 store = None if kind == "in memory" else stores.open(f"lmdb:{place}", sync=False)
-w = swag.AMTA(monoid, store=store)
+w = getattr(swag, algorithm)(monoid, **({} if store is None else {"store": store}))
+recalculates = algorithm == "Recalc"
+slides = min(slides, 2) if recalculates else slides
 batch, out, here, mapped = 1 << 18, np.empty(1 << 18, np.int64), 0, 0
 w.slide(np.arange(1000), 10)
 w.evict_many(10)
@@ -120,7 +123,10 @@ base, start, spent = kib("RssAnon"), time.perf_counter(), {}
 total, done = size + slides, 0
 while done < total:
     n = min(batch, (size if done < size else total) - done)
-    w.slide(np.arange(done, done + n), size, out=out[:n])
+    if recalculates and done < size:
+        w.insert_many(np.arange(done, done + n))
+    else:
+        w.slide(np.arange(done, done + n), size, out=out[:n])
     done += n
     here, mapped = max(here, kib("RssAnon")), max(mapped, kib("RssFile"))
     if done == size:
@@ -135,9 +141,10 @@ print(json.dumps({"anonymous MiB": here / 1024, "before": base / 1024, "mapped M
 """
 
 
-def measured(kind: str, size: int, slides: int) -> dict[str, Any]:
+def measured(kind: str, size: int, slides: int, algorithm: str = "AMTA") -> dict[str, Any]:
     """A window of `size` items in a process of its own: its memory, and whether it is right."""
     with tempfile.TemporaryDirectory(prefix="sash-kvs-") as folder:
-        command = [sys.executable, "-c", MEASURED, kind, str(size), str(slides), f"{folder}/s"]
+        numbers = [str(size), str(slides)]
+        command = [sys.executable, "-c", MEASURED, algorithm, kind, *numbers, f"{folder}/s"]
         out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
         return {"store": kind, "size": size, **json.loads(out)}

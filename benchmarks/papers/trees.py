@@ -124,6 +124,20 @@ def slide_singly(room: Address, times: Address, xs: InputColumns, n: int) -> int
     return 0
 
 
+def slide_by_bulk_evict(room: Address, times: Address, xs: InputColumns, n: int) -> int:
+    """As `slide_singly`, with a bulk eviction for each entry that goes."""
+    q = attach(numbers(room))
+    times = numbers(times)
+    for i in range(n):
+        bulk_evict(q, q.time[oldest(q)])
+        if q.time[youngest(q)] < times[i]:
+            append(q, times[i], lift(q, item(xs, 0)))
+        else:
+            insert(q, times[i], lift(q, item(xs, 0)))
+        ready(q)
+    return 0
+
+
 class Rounds(ABC):
     """Rounds of: evict the m oldest entries, insert m, query."""
 
@@ -249,7 +263,8 @@ class TreeRounds(Rounds):
 
     def run_compiled(self, rounds: int) -> None:
         """So many rounds of one entry each, without Python in between."""
-        kernel, room = self.tree._kernel(slide_singly, (self.xs,), rounds), self.tree._memory
+        loop = slide_by_bulk_evict if self._bulk_evict else slide_singly
+        kernel, room = self.tree._kernel(loop, (self.xs,), rounds), self.tree._memory
         room.enlarge(room.head[USED] + rounds + 99, room.head[USED_KIDS] + rounds + 99)
         times = np.arange(self.young, self.young + rounds)
         self.young, self.old = self.young + rounds, self.old + rounds

@@ -7,8 +7,8 @@ features, each as it was known at the time of its label.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar, get_args
+from dataclasses import dataclass
+from typing import Any, Generic, Never, TypeVar, get_args
 
 import pyarrow as pa
 
@@ -16,6 +16,7 @@ from sash.conversions import Pandas, Source, computable, package_of, source_of
 from sash.engine.asof_table import aggregate
 from sash.engine.trial import try_monoids
 from sash.options import check_needed, check_options, planning_of
+from sash.plan.about import About, concerning
 from sash.plan.checks import check_known
 from sash.plan.definition import Aggregation, Query
 from sash.plan.explain import Explanation, explain
@@ -70,7 +71,7 @@ class AsOf(Generic[T]):
                 "own rows as they come"
             )
 
-    def agg(self, **aggregations: Expression) -> T:
+    def agg(self, *unnamed: Never, **aggregations: Expression) -> T:
         """The spine with one extra column per aggregation, of the same kind as it came.
 
         >>> import pandas as pd, pyarrow as pa, sash
@@ -82,7 +83,7 @@ class AsOf(Generic[T]):
         0  4  2
         1  0  0
         """
-        query, events, spine = self.query(**aggregations), self._events, self._source
+        query, events, spine = self.query(*unnamed, **aggregations), self._events, self._source
         if events.source is None or spine is None:
             from sash.spark import asof
 
@@ -94,7 +95,7 @@ class AsOf(Generic[T]):
         check_needed(query, events.source)
         there = computable(events.source.table(query.columns()))
         try_monoids(query, there)
-        here = computable(spine.table(self._needed(query)))
+        here = computable(spine.table(list(self._needed(query))))
         found = aggregate(query, there, here, options=planning)
 
         def made_of(out: str) -> list[str]:
@@ -116,19 +117,22 @@ class AsOf(Generic[T]):
         empty = computable(events.source.schema(query.columns()).empty_table())
         return explain(plan_of(query, empty.schema, planning))
 
-    def query(self, **aggregations: Expression) -> Query:
+    def query(self, *unnamed: Never, **aggregations: Expression) -> Query:
         """The definition that `agg` would run."""
         for out, e in aggregations.items():
             parts = walk(e) if isinstance(e, Expression) else ()
             if any(isinstance(part, Aggregation) and part.step is not None for part in parts):
-                raise ValueError(f"{out}: step counts the rows of a key, and a spine row is none")
-        query = self._events.query(**aggregations)
+                wrong = f"{out}: step counts the rows of a key, and a spine row is none"
+                raise concerning(ValueError(wrong), About("output", out))
+        query = self._events.query(*unnamed, **aggregations)
         spine = Spine(self._at.by, self._at.time, self._schema(query), self._at.closed)
-        return replace(query, aggregations=spine.over(query.aggregations), spine=spine)
+        return spine.over(query)
 
-    def _needed(self, query: Query) -> list[str]:
-        """The columns that are read of the spine."""
-        return [*self._at.by, self._at.time, *(name for _, name in query.own())]
+    def _needed(self, query: Query) -> dict[str, About]:
+        """The columns that are read of the spine, and for what."""
+        own = {name: About("output", out, of_spine=True) for out, name in query.own()}
+        keys = {name: About("key", name, of_spine=True) for name in self._at.by}
+        return keys | {self._at.time: About("time", self._at.time, of_spine=True)} | own
 
     def _schema(self, query: Query) -> pa.Schema:
         """The spine's columns; of a pandas one, whose columns may hold anything, the types of
@@ -139,9 +143,9 @@ class AsOf(Generic[T]):
             data: Any = self._data
             return arrow_schema(data)
         names, needed = self._source.names(), self._needed(query)
-        for name in needed:
-            check_known(name, names, "the spine", self._source.hint(name))
-        known = computable(self._source.schema(needed).empty_table()).schema
+        for name, subject in needed.items():
+            check_known(name, names, subject, self._source.hint(name))
+        known = computable(self._source.schema(list(needed)).empty_table()).schema
         if not isinstance(self._source, Pandas):
             return known
         return pa.schema([(n, known.field(n).type if n in needed else pa.null()) for n in names])

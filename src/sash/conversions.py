@@ -30,7 +30,7 @@ def computable(table: pa.Table) -> pa.Table:
 
 
 class Source:
-    """A table in process. What has no kind of its own gives Arrow tables."""
+    """A table in process. Kinds that no class below knows get Arrow tables back."""
 
     name = "pyarrow"
 

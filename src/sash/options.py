@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, TypedDict
 
 from sash.conversions import Source
-from sash.plan.checks import check_known, nearest
+from sash.plan.checks import check_known, nearest, taken
 from sash.plan.definition import Query
 from sash.plan.plan import Options
 
@@ -67,7 +67,6 @@ def check_options(given: dict[str, Any], here: str) -> None:
 
 def planning_of(options: dict[str, Any]) -> Options:
     """Decisions that the user makes instead of the planner, over a table in process."""
-    check_options(options, "a table in process")
     return Options(**{name: options[name] for name in PLANNING if name in options})
 
 
@@ -79,6 +78,10 @@ def check_needed(query: Query, source: Source) -> None:
     names = source.names()
     for where, name in query.needed():
         check_known(name, names, where, source.hint(name))
+    if query.every is None and query.spine is None:  # else it is not this table that comes back
+        for out in query.outputs:
+            if out in names:
+                raise taken(out)
 
 
 def names_of(given: Any, what: str) -> tuple[str, ...]:

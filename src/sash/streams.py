@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, TypeVar
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, Never, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -15,20 +16,21 @@ from sash.engine.columns import answers_as
 from sash.engine.order import ticks
 from sash.engine.stream.definition import LATE, StreamDefinition
 from sash.engine.stream.live import LiveStream, kept_schema
+from sash.engine.stream.options import Late, StreamOptions
 from sash.engine.stream.served import METADATA, description
 from sash.engine.stream.shard import Step
 from sash.engine.stream.stats import Stats
 from sash.engine.trial import try_monoids
 from sash.options import names_of
-from sash.plan.definition import Aggregation, Query
+from sash.plan.checks import nearest
+from sash.plan.definition import Query
 from sash.plan.explain import Explanation
-from sash.plan.plan import Options, plan_of
+from sash.plan.expressions import Expression
+from sash.plan.plan import plan_of
 from sash.plan.reach import steps_of
-from sash.plan.types import unit_of
 from sash.tables import windowed
 from sash.windows.arguments import duration_or_number
 
-Late = Literal["count", "side"]
 T = TypeVar("T")
 
 
@@ -36,25 +38,49 @@ class Stream:
     """Keys, time and delay of a stream: `.agg(n=sf.count().over("1 hour"))`."""
 
     def __init__(
-        self, by: Sequence[str], time: str, options: dict[str, Any], slide: Any = None
+        self, by: Sequence[str], time: str | Sequence[str], options: dict[str, Any]
     ) -> None:
-        self._by, self._time, self._options, self._slide = tuple(by), time, options, slide
+        self._by, self._time, self._options = tuple(by), time, options
+        self._every: dict[str, Any] | None = None
 
-    def every(self, slide: Any) -> Stream:
-        """One row per key and window, the windows a `slide` apart."""
-        return Stream(self._by, self._time, self._options, slide)
+    def every(self, slide: Any = None, *, offset: Any = 0, fill: bool = False) -> Stream:
+        """One row per key and window, the windows a `slide` apart.
 
-    def agg(self, **aggregations: Aggregation) -> Live:
+        With `fill` a key has windows without rows too, from its first to its last: they come out
+        together with the next one that has rows.
+
+        >>> import pyarrow as pa, sash
+        >>> from sash import functions as sf
+        >>> ten = sash.range_between(-10, 0)
+        >>> live = sash.stream(time="t").every(10).agg(n=sf.count().over(ten))
+        >>> live.feed(pa.table({"t": [1, 2, 12]})).to_pylist()
+        [{'window_start': 0, 'window_end': 10, 'n': 2}]
+        """
+        found = Stream(self._by, self._time, self._options)
+        found._every = {"slide": slide, "offset": offset, "fill": fill}
+        return found
+
+    def agg(self, *unnamed: Never, **aggregations: Expression) -> Live:
         """The stream at work."""
         options = dict(self._options)
         emit = {"emit": options.pop("emit")} if options["emit"] == "changes" else {}
         empty = windowed(pa.table({}), self._by, time=self._time, **emit)
-        asked = empty if self._slide is None else empty.every(self._slide)
-        return Live(asked.query(**aggregations), **options)
+        asked = empty if self._every is None else empty.every(**self._every)
+        return Live(asked.query(*unnamed, **aggregations), **options)
 
     def __repr__(self) -> str:
         keys = f" by {', '.join(self._by)}" if self._by else ""
         return f'<sash.stream{keys}, time {self._time}: add .agg(name=sf.max("x").over("1 hour"))>'
+
+
+@dataclass(frozen=True)
+class LiveOptions(StreamOptions):
+    """The arguments of `stream` besides keys and time."""
+
+    delay: Any = 0
+    store: str | stores.Store | None = None
+    name: str = "stream"
+    allow_pickle: bool = False
 
 
 class Live:
@@ -63,54 +89,51 @@ class Live:
     One thread at a time. What `feed` gives is final or, with emit="arrival", as known then; with
     emit="update" it is the values of the keys for which they have changed. A feed that raises
     changes nothing.
+
+    >>> import pyarrow as pa, sash
+    >>> from sash import functions as sf, stores
+    >>> store, frame = stores.open("memory:"), sash.range_between(-10, 0)
+    >>> live = sash.stream("user", time="t", delay=5, store=store).agg(n=sf.count().over(frame))
+    >>> live.feed(pa.table({"user": [7, 7], "t": [1, 9]})).to_pylist()    # up to time 4
+    [{'user': 7, 't': 1, 'n': 1}]
+    >>> live.advance(10).to_pylist()
+    [{'user': 7, 't': 9, 'n': 2}]
+    >>> live.current(user=7), live.current(user=8)
+    ({'n': 2}, {'n': 0})
+    >>> _ = live.feed(pa.table({"user": [8], "t": [3]}))
+    >>> live.late_rows
+    1
+    >>> live.commit(offset=3)           # the next process goes on from here
+    >>> sash.stream("user", time="t", delay=5, store=store).agg(n=sf.count().over(frame)).offset
+    3
     """
 
-    def __init__(
-        self,
-        query: Query,
-        *,
-        delay: Any = 0,
-        emit: Literal["final", "arrival", "update"] = "final",
-        late: Late = "count",
-        idle: Any = None,
-        lead: Any = 0,
-        store: str | stores.Store | None = None,
-        name: str = "stream",
-        allow_pickle: bool = False,
-        history: Any = None,
-        cut: Any = None,
-        **planning: Any,
-    ) -> None:
-        if emit not in ("final", "arrival", "update"):
-            raise ValueError(f"emit must be 'final', 'arrival' or 'update', not {emit!r}")
-        if late not in ("count", "side"):
-            raise ValueError(f"late must be 'count' or 'side', not {late!r}")
-        if emit == "update" and late == "side":
-            raise ValueError("late='side' gives rows, and emit='update' values: use late='count'")
-        if lead and emit != "update":
-            raise ValueError("lead gives values ahead of time: use it with emit='update'")
-        if query.every is not None and emit == "arrival":
-            raise ValueError("every gives a window once, when it is complete: use emit='final'")
-        self._query, self._emit, self._late = query, emit, late
-        self._planning = Options(**planning, rows="stream")
-        self._delay, self._idle = duration_or_number(delay, "delay"), idle
-        self._lead = duration_or_number(lead, "lead")
-        self._allow_pickle = allow_pickle
+    def __init__(self, query: Query, **given: Any) -> None:
+        """`given`: the fields of `LiveOptions`."""
+        known = [field.name for field in fields(LiveOptions)]
+        for name in given:
+            if name not in known:
+                there = f"there are {', '.join(known)}{nearest(name, known)}"
+                raise TypeError(f"stream: {name} is not an option; {there}")
+        options = LiveOptions(**given)
+        options.check(query)
+        self._query = query
+        self._options = replace(options, history=None, cut=None)  # its rows are not kept
+        self._delay = duration_or_number(options.delay, "delay")
+        store = options.store
         self._opened = stores.open(store) if isinstance(store, str) else store
         self._owns = isinstance(store, str)
-        self._space = None if self._opened is None else self._opened.space(name.encode())
+        self._space = None if self._opened is None else self._opened.space(options.name.encode())
         self._live: LiveStream | None = None
         self._late_rows = 0
         self._stats = Stats()
         self._description: str | None = None  # of values, made when the first come out
-        self._has_history = history is not None
-        if cut is not None and history is None:
-            raise TypeError("cut is the time up to which rows are the history's: give history= too")
+        self._has_history = options.history is not None
         if self._space is not None and (schema := kept_schema(self._space)) is not None:
             self._start(schema)
-        elif history is not None:
-            rows = computable(source_of(history, "history takes").table())
-            self._start_from(rows, cut)
+        elif options.history is not None:
+            rows = computable(source_of(options.history, "history takes").table())
+            self._start_from(rows, options.cut)
 
     def feed(self, batch: T) -> T:
         """Take a table of any kind that `windowed` takes; give the rows now answered, alike.
@@ -195,27 +218,18 @@ class Live:
         return self._live
 
     def _start(self, schema: pa.Schema) -> None:
-        plan = plan_of(self._query, schema, self._planning)
-        if self._emit == "final":
-            for out, a in self._query.aggregations.items():
-                if getattr(a.frame, "following", 0) is None:
-                    raise ValueError(
-                        f"{out}: {a.frame} never ends on a stream, so it has no final answer: "
-                        "bound it, or use emit='arrival'"
-                    )
-        unit = unit_of(schema.field(self._query.time).type)
+        options = self._options
+        plan = plan_of(self._query, schema, options.planning)
+        unit = plan.unit
         found = self._query.output_types(schema, dict(raw_types(self._query, schema)))
         answers = {out: kind for out, kind in found.items() if kind is not None}
-        idle = (
-            None if self._idle is None else steps_of(duration_or_number(self._idle, "idle"), unit)
-        )
         definition = StreamDefinition(
             plan,
             answers,
-            self._emit,
-            idle=idle,
-            allow_pickle=self._allow_pickle,
-            lead=steps_of(self._lead, unit),
+            options.emit,
+            idle=options.idle_steps(unit),
+            allow_pickle=options.allow_pickle,
+            lead=options.lead_steps(unit),
         )
         self._live = LiveStream(definition, steps_of(self._delay, unit), self._space)
 
@@ -229,11 +243,11 @@ class Live:
         self._late_rows += step.late.num_rows
         self._stats = step.stats
         assert self._live is not None
-        if self._emit == "update":
+        if self._options.emit == "update":
             if self._description is None:
                 self._description = description(self._live.definition)
             return step.rows.replace_schema_metadata({METADATA: self._description})
-        if self._late == "count":
+        if self._options.late == "count":
             return step.rows
         late = self._live.definition.marked(step.late)
         flags = [False] * step.rows.num_rows + [True] * late.num_rows
@@ -304,7 +318,7 @@ def _fitted(table: pa.Table, schema: pa.Schema, strict: bool = False) -> pa.Tabl
 def stream(
     by: str | Sequence[str] = (),
     *,
-    time: str,
+    time: str | Sequence[str],
     delay: Any = 0,
     emit: Literal["final", "arrival", "changes", "update"] = "final",
     late: Late = "count",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar, Unpack
 
 import pyarrow as pa
 
@@ -58,6 +58,7 @@ class Windowed(Generic[T]):
         self._source: Source | None = None
         if package_of(data) != "pyspark":
             self._source = source_of(data, "windowed takes a Spark DataFrame,")
+            check_options(self._options, "a table in process")
 
     def every(
         self, slide: Any = None, *, offset: Any = 0, closed: Closed = "left", fill: bool = False
@@ -133,12 +134,12 @@ class Windowed(Generic[T]):
         at = At(names, self._time if time is None else time, closed)
         return AsOf(Events(self._data, self._source, self._options, self.query), spine, at)
 
-    def agg(self, **aggregations: Expression) -> T:
+    def agg(self, *unnamed: Never, **aggregations: Expression) -> T:
         """The table with one extra column per aggregation, of the same kind as the input.
 
         After `every`: one row per key and window, with window_start and window_end.
         """
-        query = self.query(**aggregations)
+        query = self.query(*unnamed, **aggregations)
         if self._source is None:
             from sash.spark import batch, streaming
 
@@ -199,8 +200,12 @@ class Windowed(Generic[T]):
     def _planning(self) -> Options:
         return planning_of(self._options)
 
-    def query(self, **aggregations: Expression) -> Query:
+    def query(self, *unnamed: Never, **aggregations: Expression) -> Query:
         """The definition that `agg` would run."""
+        if unnamed:
+            raise TypeError(
+                'agg takes aggregations by name, as in .agg(total=sf.sum("x").over("1 hour"))'
+            )
         if not aggregations:
             raise TypeError('agg needs at least one aggregation: n=sf.count().over("1 hour"), say')
         if self._changes and self._every is None:
@@ -223,9 +228,10 @@ class Windowed(Generic[T]):
 
     def __repr__(self) -> str:
         keys = f" by {', '.join(self._by)}" if self._by else ""
+        time = f", time {self._time}" if self._time else ""
         slide = f", one row every {self._slide}" if self._every is not None else ""
         return (
-            f"<sash.windowed over a {self._kind} table{keys}, time {self._time}{slide}: "
+            f"<sash.windowed over a {self._kind} table{keys}{time}{slide}: "
             'add .agg(name=sf.max("column").over("1 hour"))>'
         )
 

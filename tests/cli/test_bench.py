@@ -1,72 +1,70 @@
-"""`sash bench`: runs benchmarks as they are, writes JSON, a report and the documentation's page."""
+"""`sash bench`: runs benchmarks as they are, records them, and writes a report."""
 
 import json
 from pathlib import Path
 
 import pytest
 
+from benchmarks import records
+from benchmarks.__main__ import options_of, run_all
+from benchmarks.figures import FIGURES
+from benchmarks.figures.figure import NOT_MEASURED
+from benchmarks.run import Run
+from benchmarks.suites import RUNS, SUITES
 from sash.cli import main
-from sash.cli.bench import SUITES
-from sash.cli.bench_report import figures, page, rst
 
 
-def test_small_sizes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    docs = tmp_path / "performance.rst"
-    out = ["--out", str(tmp_path), "--docs", str(docs)]
-    assert main(["bench", "--quick", "--only", "latency", *out]) == 0
-    rows = json.loads((tmp_path / "bench.json").read_text())["swag_latency"]["rows"]
-    assert rows[0]["algorithm"] == "DABALite"
+def test_a_quick_run_is_recorded_and_drawn(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bench", "latency", "--quick", "--out", str(tmp_path)]) == 0
+    record = json.loads((tmp_path / "swag_latency--quick.json").read_text())
+    assert record["command"] == RUNS["swag_latency"].quick_command
+    assert record["full"] is False
+    assert {"processor", "cores", "python", "date"} <= {*record["machine"]}
+    assert "version" in record
+    assert record["rows"][0]["algorithm"] == "DABALite"
     report = (tmp_path / "bench.html").read_text()
-    assert "DABALite" in report
-    assert f"{rows[0]['p50']:,.4g}" in report
-    assert "Performance\n===========" in docs.read_text()
-    assert f"report: {tmp_path}/bench.html" in capsys.readouterr().out
+    assert f"{record['rows'][0]['p50']:,.4g}" in report
+    assert f"report: {tmp_path}/bench.html" in capfd.readouterr().out
+    assert records.full(tmp_path) == {}  # figures are of full sizes only
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SUITES)
 def test_every_benchmark_runs_small(name: str, tmp_path: Path) -> None:
-    assert main(["bench", "--quick", "--only", name, "--out", str(tmp_path)]) == 0
-    assert len(list(tmp_path.glob("*.json"))) >= 2
+    assert main(["bench", name, "--quick", "--out", str(tmp_path)]) == 0
+    found = records.quick(tmp_path)
+    for run in SUITES[name]:
+        if "papers" not in run.record:
+            assert computed(run.record, found) or run.record in NO_FIGURES, run.record
 
 
-def test_an_unknown_benchmark(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "--only", "swga"]) == 2
-    assert capsys.readouterr().err.endswith("did you mean swag?\n")
+NO_FIGURES = {"ranges"}
+"""Runs that only have charts."""
 
 
-def test_no_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def computed(record: str, found: records.Records) -> list[str]:
+    """The figures that a record gives; with small sizes, some have no rows."""
+    texts = {n: f.text(found) for n, f in FIGURES.items() if f.record == record}
+    return [name for name, text in texts.items() if text != NOT_MEASURED]
+
+
+def test_an_unknown_benchmark(capfd: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "swga"]) == 2
+    assert capfd.readouterr().err.endswith("did you mean swag?\n")
+
+
+def test_no_records(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "--pages", "--out", str(tmp_path)]) == 1
-    assert "holds no results" in capsys.readouterr().err
+    assert "holds no records" in capfd.readouterr().err
 
 
-MACHINE = {"processor": "a processor", "cores": 2, "python": "3.11", "date": "2026-11-15"}
-RESULTS = {
-    "swag_static": [
-        {"algorithm": a, "monoid": "sum", "size": size, "rate": rate}
-        for a, rate in (("DABALite", 200.5), ("TwoStacksLite", 400.25))
-        for size in (1024, 4096)
-    ],
-    "spark_batch_one": [
-        {"asked": "max", "sash": 1.5, "native": 90.0, "native / sash": 60.0, "native rows": 10}
-    ],
-    "tables_compare_regular": [
-        {"aggregation": "max", "window": 1000, "sash": 87.5, "polars": 34.5}
-    ],
-    "something_new": [{"figure": 7, "none": None}],
-}
-
-
-def test_each_kind_of_result_has_its_chart() -> None:
-    assert {name: len(list(figures(name, rows))) for name, rows in RESULTS.items()} == {
-        "swag_static": 1, "spark_batch_one": 1, "tables_compare_regular": 1, "something_new": 0,
-    }  # fmt: skip
-
-
-def test_the_pages_say_the_figures_the_machine_and_the_date() -> None:
-    found = {name: {"machine": MACHINE, "rows": rows} for name, rows in RESULTS.items()}
-    html, text = page(found).html(), rst(found)
-    for said in ("a processor", "2026-11-15", "400.2", "87.5", "1.5 s", "90 s"):
-        assert said in html, said
-    for said in ("2 cores of an a processor", "2026-11-15", "TwoStacksLite", "87.5", "1.5 s"):
-        assert said in text, said
+def test_a_benchmark_that_fails_is_named_and_the_others_run(tmp_path: Path) -> None:
+    latency = RUNS["swag_latency"]
+    runs = [Run("none", "None", "none --full", "none --quick"), latency]
+    failed = run_all(runs, options_of(["--quick", "--out", str(tmp_path)]))
+    assert len(failed) == 1
+    assert failed[0].startswith("benchmarks.none --quick failed: ")
+    assert failed[0].endswith("No module named benchmarks.none")
+    assert [file.name for file in tmp_path.glob("*.json")] == ["swag_latency--quick.json"]

@@ -13,16 +13,19 @@ from tests import browser
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-SLOW = {"from-spark"}  # starts Spark
+SLOW = {DOCS / "coming-from" / "spark.rst"}  # it starts Spark
 PAGES = [
     pytest.param(
         page,
         id=str(page.relative_to(DOCS).with_suffix("")),
-        marks=[pytest.mark.slow] if page.stem in SLOW else [],
+        marks=[pytest.mark.slow] if page in SLOW else [],
     )
     for page in sorted(DOCS.rglob("*.rst"))
     if ">>>" in page.read_text() and "_build" not in page.parts
 ]
+CUT_CODE = """[...document.querySelectorAll("pre")]
+  .filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.innerText)"""
+"""A script: the blocks of code that are wider than their page."""
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
@@ -56,14 +59,22 @@ def test_every_page_of_the_cookbook_has_a_chart() -> None:
 def test_every_function_has_an_example() -> None:
     import sash
     from sash import functions as sf
+    from sash import monoids, serve, stores, swag, testing
+    from sash.as_of import AsOf
     from sash.plan.definition import Aggregation
+    from sash.streams import Live, Stream
+    from sash.tables import Windowed
 
     frames = ("calendar", "delta", "groups_between", "lifetime", "policy", "range_between", "rows",
               "rows_between", "session", "sliding", "tumbling", "until", "windowed", "stream",
               "features", "show")  # fmt: skip
     asked = [getattr(sf, name) for name in sf.__all__ if name != "TIME"]
     asked += [getattr(sash, name) for name in frames]
-    asked += [Aggregation.over, Aggregation.where, Aggregation.by]
+    asked += [Aggregation.over, Aggregation.where, Aggregation.by, Windowed.every, Windowed.at]
+    asked += [AsOf.agg, Stream.every, Live, serve.Sink, serve.Reader, serve.fingerprint]
+    asked += [stores.open, stores.numbers, stores.after, testing.check_laws, testing.counting]
+    asked += [getattr(monoids, name) for name in monoids.__all__ if name != "CATALOGUE"]
+    asked += [swag.FlatFAT, swag.restore, *swag.ALGORITHMS.values()]
     assert [each.__name__ for each in asked if ">>>" not in (each.__doc__ or "")] == []
 
 
@@ -119,6 +130,11 @@ def test_it_builds_offline(tmp_path: Path) -> None:
                 assert wrong == [], (path, width)
                 if path == tmp_path / "index.html":
                     assert page.locator("svg.sash-window").is_visible()
+                    assert width == 370 or page.evaluate(CUT_CODE) == []
+                if path.parent.name == "coming-from":
+                    names = page.locator(".side-by-side > *").first.locator("xpath=../*").all()
+                    left = [round(each.bounding_box()["x"]) for each in names]
+                    assert (left[0] == left[1]) == (width == 370), "one column on a phone, else two"
                 page.close()
         for place in ("pictures.html", "algorithms/FiBA.html", "algorithms/DABALite.html"):
             for width, scheme in sizes[::3]:

@@ -33,6 +33,8 @@ def test_nested_keys_are_refused(name: str) -> None:
 FLAT = {
     "null": pa.nulls(3),
     "text": pa.array(["a", None, "a"]),
+    "dictionary": pa.array(["a", None, "a"]).dictionary_encode(),
+    "dictionary of numbers": pa.array([1.5, 0.0, 1.5]).dictionary_encode(),
     "bytes": pa.array([b"a", b"", b"a"]),
     "decimal": pa.array([1, 2, 1], pa.int64()).cast(pa.decimal256(40, 2)),
     "boolean": pa.array([True, False, True]),

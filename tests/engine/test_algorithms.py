@@ -77,7 +77,9 @@ def test_every_algorithm_gives_what_recalculation_gives(algorithm: str, monkeypa
     monkeypatch.setattr(row_windows, "BLOCK", 64)
     table = sample(400, 21, keys=5)
     wanted = asked(invertible=algorithm == "SubtractOnEvict")
-    found = sash.windowed(table, "k", time="s", algorithm=algorithm).agg(**wanted)
+    call = sash.windowed(table, "k", time="s", algorithm=algorithm)
+    found = call.agg(**wanted)
+    assert {state.choice.algorithm for state in call.plan(**wanted).states} == {algorithm}
     again = sash.windowed(table, "k", time="s", algorithm="Recalc").agg(**wanted)
     for name in wanted:
         assert found.column(name).equals(again.column(name)), name
@@ -92,7 +94,9 @@ def test_every_algorithm_gives_what_recalculation_gives(algorithm: str, monkeypa
         ({}, sf.sum("i").over(sash.rows(50)), "SubtractOnEvict"),
         ({}, sf.sum("x").over(sash.rows(50)), "TwoStacksLite"),
         ({}, sf.sum("x").over(sash.policy(lambda total, old: total - old > 5)), "AMTA"),
+        ({}, sf.max("x").over(sash.rows_between(sf.col("lo"), sf.col("hi"))), "FiBA"),
         ({"algorithm": "FiBA"}, sf.max("x").over(sash.rows(50)), "FiBA"),
+        ({"algorithm": "FlatFIT"}, sf.max("x").over(sash.rows(50)), "FlatFIT"),
         ({"algorithm": "LogMTA"}, sf.sum("x").over(sash.policy(lambda t, o: t > 5)), "LogMTA"),
     ],
 )
@@ -100,6 +104,8 @@ def test_a_need_leads_to_its_algorithm(
     options: dict[str, Any], aggregation: sf.Aggregation, algorithm: str
 ) -> None:
     table = sample(200, 3)
+    for name, bound in (("lo", -3), ("hi", 1)):
+        table = table.append_column(name, pa.array([bound] * 200))
     told: Explanation = sash.windowed(table, "k", time="s", **options).explain(a=aggregation)
     [state] = told.plan.states
     assert state.choice is not None
@@ -113,12 +119,14 @@ def test_a_need_leads_to_its_algorithm(
     [
         ("SubtractOnEvict", sf.max("x").over(sash.rows(9)), r"a: .*Max has no inverse"),
         ("FlatFIT", sf.sum("x").over(sash.policy(lambda t, o: t > 5)), "a: .*policy"),
+        ("DABA", sf.max("x").over(sash.rows_between(sf.col("n"), sf.col("n"))), "a: .*only FiBA"),
         ("Magic", sf.max("x").over(sash.rows(9)), "algorithm must be one of Recalc, "),
     ],
 )
 def test_an_algorithm_that_cannot_is_refused(algorithm: str, aggregation: Any, says: str) -> None:
+    table = sample(9, 3).append_column("n", pa.array([0] * 9))
     with pytest.raises(ValueError, match=says):
-        sash.windowed(sample(9, 3), "k", time="s", algorithm=algorithm).agg(a=aggregation)
+        sash.windowed(table, "k", time="s", algorithm=algorithm).agg(a=aggregation)
 
 
 def obeyed(rows: list[Any], monoid: m.Monoid, judge: m.Monoid, policy: Any) -> list[Any]:

@@ -71,6 +71,18 @@ def test_sketches_are_kept_on_streams_and_where_an_algorithm_is_asked_for() -> N
     assert kind(sf.apply(one, "d")) == kind(sf.apply(several, "x")) == "combine"
 
 
+def test_distinct_values_are_counted_where_rows_are_at_hand() -> None:
+    table = pa.table({"t": np.arange(900), "x": COLUMNS["float64"]})
+    call, frame = sash.windowed(table, time="t"), sash.rows(300)
+    out = call.agg(
+        about=sf.approx_count_distinct("x", p=4).over(frame),
+        exact=sf.count_distinct("x").over(frame),
+    )
+    assert out.column("about").equals(out.column("exact"))
+    query = call.query(about=sf.approx_count_distinct("x").over(frame))
+    assert plan_of(query, table.schema, Options(rows="stream")).states[0].kind == "combine"
+
+
 WORDS = ["b", "", None, "ä", "aa", "z\x00", "𝄞", "a"]
 OBJECTS = {
     "text": pa.array([WORDS[i] for i in RANDOM.integers(0, 8, 400)]),
@@ -109,3 +121,63 @@ def test_extremes_of_objects_are_combined_where_rows_come_in_batches() -> None:
     schema = pa.schema({"t": pa.int64(), "s": pa.string()})
     query = sash.windowed(schema.empty_table(), time="t").query(hi=sf.max("s").over(sash.rows(9)))
     assert plan_of(query, schema).states[0].kind == "combine"
+
+
+def random_decimals(digits: int, n: int) -> list[Decimal | None]:
+    """Decimals of up to so many digits, two of them after the point, of both signs; and nulls."""
+    most = 10**digits
+    whole = [int(x) for x in RANDOM.integers(-most + 1, most, n)]
+    return [None if i % 13 == 5 else Decimal(x).scaleb(-2) for i, x in enumerate(whole)]
+
+
+@pytest.mark.parametrize("exclude", [None, "current row", "group"])
+@pytest.mark.parametrize("digits", [4, 18, 25])
+def test_sums_of_decimals_are_exact(digits: int, exclude: Any) -> None:
+    """Up to 18 digits they are sums of integers, of more digits they are Python's own."""
+    values = random_decimals(min(digits, 18), 400)
+    column = pa.array([None] * 3 + values, pa.decimal128(digits, 2)).slice(3)
+    table = pa.table({"t": np.arange(400) // 2, "x": column})
+    shape: Any = {} if exclude is None else {"exclude": exclude}
+    call = sash.windowed(table, time="t")
+    asked = {"y": sf.sum("x").over(sash.rows_between(-30, 4), **shape)}
+    kinds = [
+        s.kind for s in plan_of(call.query(**asked), table.schema, Options(rows="whole")).states
+    ]
+    assert kinds == ["decimal" if digits <= 18 else "combine"]
+    out = call.agg(**asked).column("y")
+    assert out.type == pa.decimal128(digits + 10, 2)
+    for i, found in enumerate(out.to_pylist()):
+        peers = {"current row": {i}, "group": {i - i % 2, i - i % 2 + 1}}.get(exclude, set())
+        window = [values[j] for j in range(max(0, i - 30), min(400, i + 5)) if j not in peers]
+        known = [x for x in window if x is not None]
+        assert found == (sum(known, Decimal(0)) if known else None), i
+
+
+@pytest.mark.parametrize("exclude", [None, "current row"])
+@pytest.mark.parametrize("kind", ["text", "float64", "empty"])
+def test_lists_are_copied_from_the_rows(kind: str, exclude: Any) -> None:
+    columns = {
+        "text": pa.array([None if i % 7 == 3 else f"v{i % 50}" for i in range(900)]),
+        "float64": COLUMNS["float64"],
+        "empty": pa.nulls(900, pa.int32()),
+    }
+    table = pa.table({"t": np.arange(900), "x": columns[kind]})
+    ahead = -2 if kind == "text" else 3
+    shape: Any = {} if exclude is None else {"exclude": exclude}
+    call = sash.windowed(table, time="t")
+    asked = {"y": sf.collect_list("x").over(sash.rows_between(-20, ahead), **shape)}
+    assert "copied" in str(call.explain(**asked))
+    values = table.column("x").to_pylist()
+    for i, found in enumerate(call.agg(**asked).column("y").to_pylist()):
+        rows = range(max(0, i - 20), min(900, i + ahead + 1))
+        wanted = [values[j] for j in rows if not (exclude and j == i) and values[j] is not None]
+        assert str(found) == str(wanted), i  # NaN is like NaN
+
+
+def test_many_values_are_copied_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sash.engine import collected
+
+    monkeypatch.setattr(collected, "AT_ONCE", 100)
+    table = pa.table({"t": np.arange(900), "x": np.arange(900)})
+    out = sash.windowed(table, time="t").agg(y=sf.collect_list("x").over(sash.rows(60)))
+    assert out.column("y").to_pylist() == [list(range(max(0, i - 59), i + 1)) for i in range(900)]

@@ -183,7 +183,7 @@ def test_what_is_wrong_is_said() -> None:
     def live(**options: Any) -> Any:
         return sash.stream("k", time="t", **options).agg(s=sf.sum("x").over(TEN))
 
-    with pytest.raises(TypeError, match=r"cut: .* give history="):
+    with pytest.raises(TypeError, match=r"cut is .* give history="):
         live(cut=3)
     with pytest.raises(TypeError, match="cut: a time of 't' is int64"):
         live(history=table, cut="yesterday")

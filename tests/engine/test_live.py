@@ -103,6 +103,12 @@ def test_what_is_wrong_is_said(given: dict[str, Any], says: str) -> None:
         sash.stream("k", time="t", **given).agg(n=sf.count().over(TEN))
 
 
+def test_an_option_that_is_not_known_is_named() -> None:
+    says = "stream: latncy is not an option; .*did you mean 'latency'"
+    with pytest.raises(TypeError, match=says):
+        sash.stream("k", time="t", latncy="worst").agg(n=sf.count().over(TEN))
+
+
 def test_columns_that_are_missing_are_named() -> None:
     live = sash.stream("k", time="t").agg(n=sf.count().over(TEN))
     live.feed(pa.table({"k": [1], "t": [1], "x": [1]}))

@@ -12,7 +12,7 @@ import pytest
 
 import sash
 from sash import functions as sf
-from sash.engine.stream import forest, late, sealing
+from sash.engine.stream import emit_arrival, forest, late, sealing
 from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.manifest import Manifest
 from sash.engine.stream.pages import StateError
@@ -28,6 +28,7 @@ def vary(rng: np.random.Generator, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(forest, "SMALL", int(rng.choice([0, 30, 8192])))
     patch.setattr(late, "BUFFERED", int(rng.choice([0, 20, 4096])))
     patch.setattr(late, "LATE_PAGES", int(rng.choice([1, 8])))
+    patch.setattr(emit_arrival, "TOGETHER", int(rng.choice([1, 3, 16])))
 
 
 def opened(seed: int) -> Any:
@@ -143,103 +144,6 @@ def test_windows_of_several_kinds_share_slices(seed: int, monkeypatch: pytest.Mo
 def test_windows_every_slide_for_many_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(100, 600):
         check_every(seed, monkeypatch)
-
-
-# What a batch costs.
-
-
-def batch_costs(
-    window: int, emit: str, every: int | None, keys: int, late: float = 0.0, more: int = 6
-) -> list[Any]:
-    """The figures of the last batches of 500 rows, the window full of `window` batches."""
-    rng, stats = np.random.default_rng(5), []
-    frame = sash.range_between(-window * 100, 0)
-    live: Any = sash.stream("k", time="t", emit=emit, delay=500 if late else 0)  # type: ignore[arg-type]
-    live = (live if every is None else live.every(every)).agg(
-        hi=sf.max("x").over(frame), mean=sf.mean("x").over(frame)
-    )
-    for number in range(window + more):
-        times = np.sort(rng.integers(number * 100, number * 100 + 100, 500))
-        moved = rng.random(500) < late
-        times = np.where(moved, np.maximum(0, times - rng.integers(0, 500, 500)), times)
-        columns = {"k": rng.integers(0, keys, 500), "t": times, "x": rng.random(500)}
-        live.feed(pa.table(columns))
-        if number >= window:
-            stats.append(live.stats)
-    return stats
-
-
-@pytest.mark.parametrize("keys", [1, 20, 400])
-@pytest.mark.parametrize(
-    ("emit", "every", "late"),
-    [("final", None, 0.0), ("arrival", None, 0.0), ("arrival", None, 0.02), ("final", 5, 0.0)],
-)
-def test_a_batch_costs_the_batch(
-    emit: str, every: int | None, late: float, keys: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(forest, "SMALL", 0)  # each batch a leaf of its own: the tallest tree
-    short = batch_costs(10, emit, every, keys, late)
-    long = batch_costs(160, emit, every, keys, late)
-    for name in ("rows_read", "combined"):
-        few = max(getattr(s, name) for s in short)
-        many = max(getattr(s, name) for s in long)
-        assert many <= 1.6 * few + 40 * min(keys, 500), (name, few, many)
-    nodes = max(s.partials_read for s in long) / min(keys, 500)
-    assert nodes <= (16 if not late else 16 * 6)  # 2 log n of them, per bulk that rows come into
-    assert max(s.written for s in long) <= 2.5 * max(s.written for s in short) + 1_000_000
-
-
-def test_many_keys_have_a_middle_of_two_partials(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Combined maps are carried: on average a batch reads as much, however long the window."""
-    monkeypatch.setattr(forest, "SMALL", 0)
-    short, long = (batch_costs(window, "final", None, 400, more=32) for window in (16, 256))
-    for name in ("partials_read", "read", "combined"):
-        few, many = (sum(getattr(s, name) for s in found) for found in (short, long))
-        assert many <= 1.3 * few, (name, few, many)
-
-
-def test_late_rows_cost_late_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of 500 rows 5 are late, each into another bulk: what is read grows by their keys' rows."""
-    monkeypatch.setattr(forest, "SMALL", 0)
-    in_order, some_late = (batch_costs(64, "arrival", None, 20, late, 16) for late in (0.0, 0.01))
-    for name, factor in (("rows_read", 2.0), ("combined", 2.5), ("read", 3.0), ("written", 4.0)):
-        usual, most = (sum(getattr(s, name) for s in found) for found in (in_order, some_late))
-        assert most <= factor * usual, (name, usual, most)
-
-
-def test_late_rows_are_written_as_two_pages() -> None:
-    live = sash.stream("k", time="t", emit="arrival", delay=1000).agg(
-        hi=sf.max("x").over(sash.range_between(-500, 0))
-    )
-    columns = {"k": [0] * 20_000, "t": np.arange(20_000) // 20, "x": np.ones(20_000)}
-    for part in range(0, 20_000, 1000):
-        live.feed(pa.table(columns).slice(part, 1000))
-    before = live.stats
-    live.feed(pa.table({"k": [0] * 10, "t": np.arange(50, 950, 90), "x": [1.0] * 10}))
-    assert live.stats.rows_late == 0
-    assert live.stats.written <= before.written / 2
-
-
-def test_rows_of_a_key_that_is_touched_are_read_and_no_others() -> None:
-    live = sash.stream("k", time="t").agg(mean=sf.mean("x").over(sash.rows(50)))
-    rng = np.random.default_rng(3)
-    for number in range(60):
-        times = np.arange(number * 500, number * 500 + 500)
-        columns = {"k": rng.integers(0, 100, 500), "t": times, "x": rng.random(500)}
-        live.feed(pa.table(columns))
-    live.feed(pa.table({"k": [7, 8], "t": [10**6, 10**6], "x": [1.0, 2.0]}))
-    assert live.stats.rows_read <= 2 * 2 * 51  # once to answer, once to go on
-
-
-def test_a_frame_by_rows_does_not_change_what_frames_by_time_keep() -> None:
-    def kept(**more: Any) -> int:
-        live = sash.stream("k", time="t").agg(n=sf.count().over(sash.range_between(-50, 0)), **more)
-        for number in range(40):
-            times = np.arange(number * 50, number * 50 + 50)
-            live.feed(pa.table({"k": times % 7, "t": times, "x": times * 1.0}))
-        return live.stats.state_rows
-
-    assert kept(last=sf.mean("x").over(sash.rows(5))) <= kept() + 2 * 7 * 6
 
 
 # State that goes on, or does not.

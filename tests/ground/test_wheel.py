@@ -11,8 +11,21 @@ from pathlib import Path
 
 import pytest
 
+from tests.ground.sizes import CORE, sizes
+
 BUILD = "import sys, setuptools.build_meta as b; b.build_wheel('out'); b.build_sdist('out')"
 SPARK = "import sash; sash.spark"
+STREAM = """
+time = "timestamp"
+watermark = "1 minute"
+[source]
+format = "rate"
+rows_per_second = 1
+[aggregations]
+n = { function = "count", over = "1 hour" }
+[sink]
+format = "console"
+"""
 
 
 @pytest.fixture(scope="session")
@@ -77,19 +90,29 @@ def test_a_bare_install_runs_the_readme(built: Path, root: Path, tmp_path: Path)
         command = [bare / "bin" / "python", "-c", code]
         return subprocess.run(command, env=clean, cwd=tmp_path, capture_output=True, text=True)
 
-    assert size(bare) < 450e6  # llvmlite and pyarrow are 340 MB of it, Sash is less than 10
-    packages = bare / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
-    assert size(packages / "sash") < 10e6
-    example = re.search(r"```python\n(.*?)```", (root / "README.md").read_text(), re.DOTALL)
+    of, readme = sizes(bare), (root / "README.md").read_text()
+    assert set(of) == set(CORE), "nothing else is installed"
+    stated = re.search(r"pyarrow: (\d+) MB on disk", readme)
+    assert stated is not None
+    assert sum(of.values()) == pytest.approx(float(stated[1]), rel=0.1), of
+    assert of["sash"] < 10
+    example = re.search(r"```python\n(.*?)```", readme, re.DOTALL)
     assert example is not None
     done = run(example[1] + "print(out.num_rows, out.column_names)")
     assert done.returncode == 0, done.stderr
     assert "hi_24h" in done.stdout
     assert "pip install 'sash[spark]'" in run(SPARK).stderr
+    stream, rows = tmp_path / "stream.toml", tmp_path / "rows.csv"
+    stream.write_text(STREAM)
+    rows.write_text("x\n1\n")
+    for arguments, line in (
+        (["demo"], "sash: demo: it needs pyspark: pip install 'sash[demo]'"),
+        (["run", "--stream", stream], "sash: sash.spark needs PySpark: pip install 'sash[spark]'"),
+        (["sql", "SELECT 1", rows], "sash: sash.sql reads queries with sqlglot: pip install"),
+    ):
+        command = [bare / "bin" / "sash", *arguments]
+        told = subprocess.run(command, env=clean, cwd=tmp_path, capture_output=True, text=True)
+        assert told.returncode != 0
+        assert told.stderr.splitlines()[-1].startswith(line)
     refused = run("from sash import functions as sf; sf.count_if('x > 1')")
     assert "pip install 'sash[sql]'" in refused.stderr
-
-
-def size(folder: Path) -> int:
-    """The bytes of all files."""
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -22,7 +22,7 @@ def the_kind_that_comes_in_comes_out(
     assert_type(sash.windowed(lazy, time="ts").every("1 minute").agg(hi=hi), pl.LazyFrame)
     assert_type(sash.windowed(spark, ["user"], time="ts", emit="arrival").agg(hi=hi), DataFrame)
     assert_type(sash.features(eager, "user", "ts", {"x": ["sum"]}, ["1h"]), pl.DataFrame)
-    assert_type(sash.stream("user", time="ts").agg(hi=hi).feed(eager), pl.DataFrame)
+    assert_type(sash.stream("user", time="ts").agg(hi=hi, half=hi / 2).feed(eager), pl.DataFrame)
 
 
 def mistakes(df: pl.DataFrame) -> None:
@@ -30,6 +30,7 @@ def mistakes(df: pl.DataFrame) -> None:
     sash.windowed(df, time="ts", emit="finally")  # type: ignore[arg-type]
     sash.windowed(df, time="ts").agg(hi=3)  # type: ignore[arg-type]
     sash.windowed(df, time="ts").evry("1 minute")  # type: ignore[attr-defined]
+    sash.windowed(df, time="ts").agg(sf.max("amount").over("1 hour"))  # type: ignore[arg-type]
     sash.windowd(df, time="ts")  # type: ignore[attr-defined]
     sf.maxx("amount")  # type: ignore[attr-defined]
     sf.max("amount").over("1 hour", closd="right")  # type: ignore[call-arg]

@@ -271,6 +271,8 @@ def test_exclusion_is_two_windows_and_one_combine() -> None:
     plan = sash.windowed(rows, "k", time="t").explain(hi=asked)
     assert "in 2 pieces, combined for each row" in plan
     assert plan.plan.combines == 7
+    asked = sf.max("x").over(sash.range_between(-8, 0), exclude="ties")
+    assert sash.windowed(rows, "k", time="t").explain(hi=asked).plan.combines == 4
 
 
 @pytest.mark.parametrize("frame", [sash.rows(50), sash.range_between(-300, 0), sash.session(9)])
@@ -285,6 +287,40 @@ def test_exclusion_at_the_end_of_a_frame_costs_few_combines(frame: Any, exclude:
         sash.windowed(rows, "k", time="t").agg(hi=asked.over(frame, exclude=out))
         counts[out] = counter.combines
     assert counts[exclude] <= counts[None] + rows.num_rows
+
+
+def combines(rows: pa.Table, frame: Any, exclude: Any) -> int:
+    """How many combines a maximum over a frame takes."""
+    counted, counter = counting(sash.monoids.Max())
+    asked = sf.apply(counted, "i", returns=pa.int64(), check=False)
+    sash.windowed(rows, "k", time="t").agg(hi=asked.over(frame, exclude=exclude))
+    return counter.combines
+
+
+@pytest.mark.parametrize("exclude", ["current row", "group"])
+@pytest.mark.parametrize("frame", [sash.rows(50), sash.range_between(-300, 0), sash.session(9)])
+def test_without_peers_exclusion_costs_no_combine(frame: Any, exclude: Any) -> None:
+    rows = duck.sample(4000, 3, ties=1)
+    rows = rows.set_column(2, "t", rows.column("id"))
+    plain = combines(rows, frame, None)
+    assert combines(rows, frame, exclude) <= 1.01 * plain  # windows of one row less flip elsewhere
+
+
+def test_peers_after_a_row_cost_two_combines_however_many_there_are() -> None:
+    rows = duck.sample(4000, 3, ties=300)
+    frame = sash.range_between(-3, 0)
+    plain = combines(rows, frame, None)
+    assert combines(rows, frame, "current row") <= plain + 2 * rows.num_rows
+
+
+@pytest.mark.parametrize("exclude", ["current row", "group"])
+def test_few_peers_make_exclusion_at_most_1_3_times_as_dear(exclude: Any) -> None:
+    """Gaps in time as in benchmarks/language.py: of three rows, one has peers after it."""
+    rows = duck.sample(4000, 3, keys=1)
+    times = np.cumsum(np.random.default_rng(2).poisson(1.0, 4000))
+    rows = rows.set_column(2, "t", pa.array(times))
+    frame = sash.range_between(-300, 0)
+    assert combines(rows, frame, exclude) <= 1.3 * combines(rows, frame, None)
 
 
 @pytest.mark.parametrize("exclude", ["current row", "ties"])

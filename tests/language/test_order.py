@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -49,6 +51,33 @@ def test_several_columns_of_order(
     )
     duck.assert_same(found, expected)
     assert found.column("id").equals(rows.column("id"))
+
+
+@pytest.mark.parametrize("exclude", ["current row", "group", "ties"])
+@pytest.mark.parametrize("block", [7, 1 << 17])
+def test_rows_of_one_time_that_are_no_peers_stay_in_the_window(
+    exclude: str, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Peers agree in all columns of order; a frame by time has all rows of its last time."""
+    monkeypatch.setattr(row_windows, "BLOCK", block)
+    rows = duck.sample(150, 5, ties=5)
+    found = sash.windowed(rows, "k", time=["t", "b"]).agg(
+        ids=sf.collect_list("id").over(sash.range_between(-2, 0), exclude=exclude),
+        hi=sf.max("id").over(sash.lifetime(), exclude=exclude),
+        n=sf.count().over(sash.session(1), exclude=exclude),
+    )
+    table = found.to_pylist()
+    for row in table:
+        mine = [r for r in table if r["k"] == row["k"] and r["t"] <= row["t"]]
+        mine.sort(key=lambda r: (r["t"], {None: 0, False: 1, True: 2}[r["b"]], r["id"]))
+        peers = [r for r in mine if (r["t"], r["b"]) == (row["t"], row["b"])]
+        out = {"current row": [row], "group": peers, "ties": [r for r in peers if r is not row]}
+        left = [r for r in mine if not any(r is o for o in out[exclude])]
+        assert row["ids"] == [r["id"] for r in left if r["t"] >= row["t"] - 2]
+        assert row["hi"] == max((r["id"] for r in left), default=None)
+        times = sorted({r["t"] for r in mine}, reverse=True)
+        start = next((t for t, b in itertools.pairwise(times) if t - b > 1), times[-1])
+        assert row["n"] == sum(r["t"] >= start for r in left)
 
 
 @pytest.mark.parametrize("kind", [pa.int64(), pa.float64(), pa.timestamp("us"), pa.date32()])

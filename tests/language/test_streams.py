@@ -11,7 +11,9 @@ import pytest
 
 import sash
 from sash import functions as sf
+from sash.windows.frames import Rows
 from tests.language import duck
+from tests.language.test_frames import AGGREGATIONS, random_frame
 
 LAST = sash.range_between(-5, 0)
 ASKED: dict[str, Any] = {
@@ -98,10 +100,203 @@ def test_windows_of_a_calendar_are_those_of_a_table(slide: str, size: str, zone:
     assert len(both[0]) > 5
 
 
+def bounded(seed: int) -> tuple[Any, dict[str, Any], list[str]]:
+    """A random frame that ends on a stream, aggregations over it, and the order that they take."""
+    frame = random_frame(seed)[0]
+    while frame.following is None:
+        seed += 10_000
+        frame = random_frame(seed)[0]
+    asked = {out: a for out, (a, _) in AGGREGATIONS.items()}
+    if seed % 3 == 0:
+        asked = {out: a.where("b") for out, a in asked.items()}
+    time = ["t"] if seed % 4 else ["t", "s", "id"]
+    return frame, {f"{out}_": a.over(frame) for out, a in asked.items()}, time
+
+
+def check_random(seed: int) -> None:
+    """A random frame over batches of any size, rows late and out of order."""
+    frame, asked, time = bounded(seed)
+    rng = np.random.default_rng(seed)
+    table = duck.sample(160, seed, ties=1 + seed % 4)
+    late = np.array(table["t"]) + rng.integers(0, 4, 160)
+    table = table.take(np.argsort(late, kind="stable"))
+    wanted = {
+        row["id"]: row for row in sash.windowed(table, "k", time=time).agg(**asked).to_pylist()
+    }
+    live, found = sash.stream(by="k", time=time, delay=4).agg(**asked), []
+    cuts = np.sort(rng.integers(0, 161, 6)).tolist()
+    for a, b in zip([0, *cuts], [*cuts, 160]):
+        found += live.feed(table.slice(a, b - a)).to_pylist()
+    found += live.advance(10**6).to_pylist()
+    ahead = max(0, frame.following) if isinstance(frame, Rows) else 0
+    assert 160 - 3 * ahead <= len(found) <= 160
+    for row in found:
+        own = wanted[row["id"]]
+        wrong = [out for out in asked if not duck.same(row[out], own[out])]
+        assert not wrong, (seed, str(frame), wrong, row, own)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_random_frames_are_those_of_a_table(seed: int) -> None:
+    check_random(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(100, 300))
+def test_many_random_frames_are_those_of_a_table(seed: int) -> None:
+    check_random(seed)
+
+
+def windows_of(live: Any, table: pa.Table, size: int, end: Any) -> list[dict[str, Any]]:
+    """The windows that a stream gives, in order of key and start; batches of a size."""
+    found = [live.feed(table.slice(i, size)) for i in range(0, table.num_rows, size)]
+    return in_order(pa.concat_tables([*found, live.advance(end)]))
+
+
+def in_order(windows: pa.Table) -> list[dict[str, Any]]:
+    columns = [n for n in ("k", "window", "window_start") if n in windows.column_names]
+    return windows.sort_by([(name, "ascending") for name in columns]).to_pylist()
+
+
+JOINED = sash.Monoid("joined", "", str, lambda a, b: a + b)
+"""Not commutative, of plain Python, and its lift takes no null."""
+
+
+@pytest.mark.parametrize("kind", ["int64", "float64"])
+@pytest.mark.parametrize(("size", "slide"), [(2, 2), (7, 2), (6, 3)])
+def test_windows_without_rows_are_those_of_a_table(size: int, slide: int, kind: Any) -> None:
+    """Keys with pauses, within a batch and over several, and longer than any window."""
+    table = duck.sample(150, 2, keys=40)
+    place = table.column_names.index("t")
+    table = table.set_column(
+        place, "t", pa.array(np.array(table["t"]) * 3, pa.type_for_alias(kind))
+    )
+    over = sash.range_between(-size, 0)
+    asked = {
+        "n": sf.count().over(over),
+        "s": sf.sum("i").where("b").over(over),
+        "m": sf.median("x").over(over),  # of rows that are read again
+        "list": sf.collect_list("i").over(over),
+        "ids": sf.apply(JOINED, "id", returns=pa.string(), check=False).over(over),
+        "r": sf.coalesce(sf.sum("i").over(over), 0) + sf.count().over(over),
+    }
+    wanted = sash.windowed(table, "k", time="t").every(slide, fill=True).agg(**asked)
+    live = sash.stream(by="k", time="t", delay=3).every(slide, fill=True).agg(**asked)
+    found = windows_of(live, table, 23, table["t"][-1].as_py() + 1000)
+    assert found == in_order(wanted)
+    assert "the number of its last window" in str(live.explain())
+    plain = sash.windowed(table, "k", time="t").every(slide).agg(**asked)
+    assert len(found) > 2 * plain.num_rows
+
+
+def test_windows_without_rows_of_several_kinds_and_after_a_restart() -> None:
+    table = duck.sample(120, 3, keys=5).drop_columns(["x"])
+    hours = pa.array(np.array(table["t"]) * 7_200_000_000, pa.timestamp("us", "UTC"))
+    table = table.append_column("ts", hours)
+    asked = {
+        "n": sf.count().over(sash.sliding("1 hour", "30 minutes")),
+        "s": sf.max("i").over(sash.sliding("4 hours", "2 hours")),
+    }
+    wanted = sash.windowed(table, "k", time="ts").every(fill=True).agg(**asked)
+    store, found = sash.stores.open("memory:"), []
+    for i in range(0, table.num_rows, 17):
+        call = sash.stream(by="k", time="ts", delay="1 hour", store=store).every(fill=True)
+        with call.agg(**asked) as live:
+            found.append(live.feed(table.slice(i, 17)))
+    with call.agg(**asked) as live:
+        found.append(live.advance(dt.datetime(2100, 1, 1, tzinfo=dt.UTC)))
+    assert in_order(pa.concat_tables(found)) == in_order(wanted)
+    call = sash.stream(by="k", time="ts", delay="1 hour", store=store).every()
+    with pytest.raises(ValueError, match="those without rows too then"):
+        call.agg(**asked)
+
+
+def test_days_without_rows_across_daylight_saving_time_and_a_history() -> None:
+    table = duck.sample(100, 5, keys=8)
+    hours = [1711500000 * 10**6 + t * 11 * 3600 * 10**6 for t in table.column("t").to_pylist()]
+    table = table.append_column("ts", pa.array(hours, pa.timestamp("us", "UTC")))
+    day = sash.calendar("1 day", tz="Europe/Berlin")
+    asked = {"s": sf.sum("i").over(day), "n": sf.count().over(day)}
+    wanted = in_order(sash.windowed(table, "k", time="ts").every(day, fill=True).agg(**asked))
+    call = sash.stream(by="k", time="ts", delay="3 hours").every(day, fill=True)
+    end = dt.datetime(2100, 1, 1, tzinfo=dt.UTC)
+    assert windows_of(call.agg(**asked), table, 9, end) == wanted
+    cut = table["ts"][59].as_py()
+    call = sash.stream(by="k", time="ts", delay="3 hours", history=table.slice(0, 60), cut=cut)
+    late = table.slice(60).filter(pa.array([t.as_py() > cut for t in table["ts"][60:]]))
+    found = windows_of(call.every(day, fill=True).agg(**asked), late, 9, end)
+    both = pa.concat_tables([table.slice(0, 60), late])
+    wanted = in_order(sash.windowed(both, "k", time="ts").every(day, fill=True).agg(**asked))
+    whole = {(row["k"], row["window_start"]): row for row in wanted}
+    assert all(whole[row["k"], row["window_start"]] == row for row in found)
+    given = {(row["k"], row["window_start"]) for row in found}
+    assert all(place in given for place, row in whole.items() if row["window_end"] > cut)
+
+
+def test_a_key_that_is_forgotten_begins_again() -> None:
+    table = pa.table({"k": [1, 1, 2, 1], "t": [0, 21, 60, 100]})
+    asked = sf.count().over(sash.range_between(-10, 0))
+    found = {}
+    for idle in (None, 30):
+        live = sash.stream(by="k", time="t", idle=idle).every(10, fill=True).agg(n=asked)
+        rows = [live.feed(table.slice(i, 1)) for i in range(4)]
+        found[idle] = [row for part in [*rows, live.advance(1000)] for row in part.to_pylist()]
+    ours = [row["window_start"] for row in found[None] if row["k"] == 1]
+    assert ours == [*range(0, 110, 10)]
+    ours = [row["window_start"] for row in found[30] if row["k"] == 1]
+    assert ours == [0, 10, 20, 100]
+
+
+TIED: dict[str, Any] = {
+    "number": sf.row_number(),
+    "dense": sf.dense_rank(),
+    "lag": sf.lag("id"),
+    "first": sf.first("id").over(LAST),
+    "list": sf.collect_list("id").over(LAST),
+    "joined": sf.apply(JOINED, "id", returns=pa.string(), check=False).over(sash.rows(5)),
+    "others": sf.collect_list("id").over(LAST, exclude="ties"),
+    "groups": sf.collect_list("id").over(sash.groups_between(-2, 0)),
+    "ahead": sf.collect_list("id").over(sash.rows_between(-1, 2)),
+    "later": sf.collect_list("id").over(sash.range_between(-1, 2)),
+    "session": sf.collect_list("id").over(sash.session(1)),
+    "distinct": sf.count_distinct("s").over(LAST),
+}
+
+
+@pytest.mark.parametrize("name", TIED)
+def test_rows_of_one_time_are_in_the_order_of_further_columns(name: str) -> None:
+    """Rows of a time come in any order, in one batch or several; `s` has nulls and equals."""
+    table = duck.sample(240, 6, ties=6)
+    shuffled = np.random.default_rng(3).permutation(240)
+    order = shuffled[np.argsort(np.array(table["t"])[shuffled] // 4, kind="stable")]
+    table = table.take(order)
+    call = sash.windowed(table, "k", time=["t", "s", "i", "id"])
+    wanted = call.agg(r=TIED[name]).sort_by("id")
+    live = sash.stream(by="k", time=["t", "s", "i", "id"], delay=6).agg(r=TIED[name])
+    found = streamed(live, table, 10**6)
+    kept = set(found["id"].to_pylist())  # the last rows of frames that look ahead wait
+    assert len(kept) == (240 if name != "ahead" else 240 - 2 * 3)
+    rows = [row for row in wanted.to_pylist() if row["id"] in kept]
+    assert found.column("r").to_pylist() == [row["r"] for row in rows]
+
+
+def test_windows_of_every_have_ties_in_order() -> None:
+    table = duck.sample(200, 6, ties=8)
+    table = table.take(np.argsort(np.array(table["t"]) // 3 * 1000 - np.arange(200), kind="stable"))
+    over = sash.range_between(-6, 0)
+    asked = {"ids": sf.collect_list("id").over(over), "first": sf.first("id").over(over)}
+    wanted = sash.windowed(table, "k", time=["t", "id"]).every(3).agg(**asked)
+    live = sash.stream(by="k", time=["t", "id"], delay=5).every(3).agg(**asked)
+    assert windows_of(live, table, 37, 10**6) == in_order(wanted)
+
+
 def test_what_a_stream_cannot_run_is_said() -> None:
     table, number = duck.sample(5, 1), sf.row_number()
-    live = sash.stream(by="k", time=["t", "id"], delay=3).agg(n=number)
-    with pytest.raises(ValueError, match="several columns of order do not run on a stream"):
+    live = sash.stream(by="k", time=["t", "id"], delay=3, emit="arrival").agg(n=number)
+    with pytest.raises(ValueError, match="before 'id' can order them"):
         live.feed(table)
     with pytest.raises(ValueError, match="never ends on a stream"):
         sash.stream(by="k", time="t", delay=3).agg(n=sf.cume_dist()).feed(table)
+    call = sash.stream(by="k", time="t", emit="changes").every(2, fill=True)
+    with pytest.raises(ValueError, match="emit='changes' does not run on a stream"):
+        call.agg(n=sf.count().over(sash.range_between(-2, 0))).feed(table)

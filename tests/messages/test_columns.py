@@ -28,16 +28,19 @@ def error(data: Any, by: str = "user", time: str = "ts", **asked: Any) -> str:
     return text
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: FRAME, lambda: TABLE, lambda: pl.from_arrow(TABLE),
-        lambda: pl.from_arrow(TABLE).lazy(), lambda: duckdb.from_arrow(TABLE),
-    ],
-    ids=["pandas", "pyarrow", "polars", "LazyFrame", "DuckDB"],
-)  # fmt: skip
-def test_all_columns_are_listed_and_the_nearest_is_suggested(make: Callable[[], Any]) -> None:
-    data = make()
+KINDS = {
+    "pandas": lambda: FRAME, "pyarrow": lambda: TABLE, "polars": lambda: pl.from_arrow(TABLE),
+    "LazyFrame": lambda: pl.from_arrow(TABLE).lazy(), "DuckDB": lambda: duckdb.from_arrow(TABLE),
+}  # fmt: skip
+
+
+@pytest.fixture(params=KINDS)
+def kind(request: pytest.FixtureRequest) -> Callable[[], Any]:
+    return KINDS[request.param]
+
+
+def test_all_columns_are_listed_and_the_nearest_is_suggested(kind: Callable[[], Any]) -> None:
+    data = kind()
     there = "there are user, ts, amount, note"
     wrong = sf.sum("amont").over("1 hour")
     assert error(data, x=wrong) == f"x: no column 'amont'; {there}; did you mean 'amount'?"
@@ -67,9 +70,22 @@ def test_the_time_in_a_pandas_index() -> None:
     assert error(FRAME, time="") == 'windowed needs time="…": the column that orders the rows'
 
 
+def test_sql_where_a_column_is_wanted() -> None:
+    text = error(FRAME, x=sf.sum("amount * 2").over("1 hour"))
+    assert text.endswith("for an expression, write sf.expr('amount * 2')")
+
+
+def test_an_answer_with_the_name_of_a_column(kind: Callable[[], Any]) -> None:
+    windows = sash.windowed(kind(), "user", time="ts")
+    with pytest.raises(ValueError, match=r"^note: there is a column of that name already; choose"):
+        windows.agg(note=TOTAL)
+    found = windows.every("1 day").agg(note=sf.sum("amount").over("1 day"))  # rows of its own
+    assert len(found.collect() if hasattr(found, "collect") else found) == 2
+
+
 def test_an_option_that_is_not_there() -> None:
     with pytest.raises(TypeError, match=r"tmie is not an option; .*; did you mean 'time'\?"):
-        sash.windowed(FRAME, "user", tmie="ts").agg(total=TOTAL)  # type: ignore[call-arg]
+        sash.windowed(FRAME, "user", tmie="ts")  # type: ignore[call-arg]
 
 
 def test_types_know_all_options() -> None:

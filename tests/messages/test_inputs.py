@@ -70,6 +70,34 @@ def test_a_sum_of_text() -> None:
     assert found["total"].to_pylist() == [1.0, 3.0]
 
 
+def test_aggregations_without_a_name() -> None:
+    told = r'^agg takes aggregations by name, as in \.agg\(total=sf.sum\("x"\).over\("1 hour"\)\)$'
+    count = sf.count().over(sash.rows(2))
+    for asked in (
+        sash.windowed(TABLE, time="ts"), sash.windowed(TABLE, time="ts").at(TABLE),
+        sash.stream(time="ts"),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=told):
+            asked.agg(count)
+        with pytest.raises(TypeError, match=told):
+            asked.agg([count])
+
+
+def test_sql_that_cannot_be_read() -> None:
+    for sql, what in {
+        "amount >": "an operand of > is missing. Line 1, Col: 8.",
+        "(amount": "Expecting ). Line 1, Col: 7.",
+        "NOT": "a part of NOT is missing. Line 1, Col: 3.",
+    }.items():
+        with pytest.raises(ValueError) as caught:
+            sf.count_if(sql)
+        assert str(caught.value) == f"{sql!r} is not an expression of SQL: {what}"
+    with pytest.raises(ValueError, match=r"as SQL of spark: an operand of = is missing. Line 1"):
+        sash.sql("SELECT ts = FROM t", t=TABLE)
+    with pytest.raises(ValueError, match=r"'amont'.*\(t has .*\); did you mean 'amount'\?$"):
+        sash.sql("SELECT sum(amont) OVER (ORDER BY ts) FROM t", t=TABLE)
+
+
 def test_a_slide_longer_than_the_size() -> None:
     asked = sash.windowed(TABLE, time="ts").every("1 hour")
     with pytest.raises(ValueError) as caught:

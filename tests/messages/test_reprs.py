@@ -25,6 +25,14 @@ QUERY = WINDOWED.query(total=TOTAL)
         (sf.col("a") * 2, "<a * 2>"),
         (TOTAL / 2, "<sum(x) / 2>"),
         (sash.rows(3), "<Rows: the last 3 rows>"),
+        (sash.until("end"), "<Until: the rows since end was true>"),
+        (sash.until(sf.col("x") > 3), "<Until: the rows since x > 3 was true>"),
+        (sash.until(bool, "x"), "<Until: the rows since bool(x) was true>"),
+        (sash.until(bool), "<Until: the rows since bool was true>"),
+        (
+            sash.windowed(TABLE),
+            '<sash.windowed over a pyarrow table: add .agg(name=sf.max("column").over("1 hour"))>',
+        ),
         (sash.sliding("1 hour", "1 minute"), "<Sliding: 1 hour every 1 minute>"),
         (
             WINDOWED,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks.papers import trees
-from benchmarks.papers.daba import COMPETITORS, OTHERS
+from benchmarks.papers.daba_windows import COMPETITORS, OTHERS
 from benchmarks.papers.loops import FILL_AND_DRAIN, ROUNDS, Loop
 from sash import Monoid, swag
 from sash.swag.fiba.tree import DEFERRED

@@ -94,6 +94,39 @@ def test_keys_buttons_the_chart_and_swipes(browser: Any, tmp_path: Path) -> None
     page.close()
 
 
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_step_as_svg(browser: Any, tmp_path: Path, scheme: str) -> None:
+    """The file looks the same without the page's styles."""
+    place = of_algorithm("DABALite").save(tmp_path / "p.html")
+    page, wrong = opened(browser, place, 900, color_scheme=scheme)
+    page.keyboard.press("End")
+    page.wait_for_function("document.getAnimations().length === 0")
+    with page.expect_download() as saved:
+        page.keyboard.press("s")
+    assert saved.value.suggested_filename == "step-31.svg"
+    file = tmp_path / "step.svg"
+    saved.value.save_as(file)
+    text = file.read_text()
+    assert "DABALite of Max: query(), answer 8" in text
+    assert "var(" not in text
+    assert "class=" not in text
+    look = """() => [...document.querySelectorAll("svg g > rect, svg g > text")].map((one) => {
+      const seen = getComputedStyle(one), box = one.getBoundingClientRect();
+      return [seen.fontSize, Math.round(box.width), one.textContent];
+    })"""
+    inside = page.evaluate(look.replace("svg g", ".stage svg g"))
+    alone = browser.new_page()
+    alone.goto(file.as_uri())
+    assert alone.evaluate(look) == inside
+    paper = alone.evaluate("getComputedStyle(document.querySelector('rect')).fill")
+    assert paper == {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 20, 24)"}[scheme]
+    with page.expect_download():
+        page.click("[data-svg]")
+    alone.close()
+    assert wrong == []
+    page.close()
+
+
 def test_the_tree_frames_and_slices(browser: Any, tmp_path: Path) -> None:
     tree = sash.show(swag.FiBA(m.Sum(), min_arity=2))
     tree.bulk_insert(range(0, 40, 4), range(10))

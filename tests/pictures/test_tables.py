@@ -70,6 +70,7 @@ def test_slices_are_shared_and_answers_those_of_agg() -> None:
         "short": sf.sum("x").over("40 minutes"),
     }
     [recording] = sash.show(windowed, **asked).recordings
+    assert recording.title == "The slices of long, short"
     rows = [row for row in windowed.agg(**asked).to_pylist() if row["k"] == "a"]
     wanted = sorted(
         (row["window"], said(row["window_start"], 19), said(row["long"] or row["short"]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import unescape
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import sash
 from sash import functions as sf
 from sash import monoids as m
 from sash.engine.row_windows import run
+from sash.plan.explain import Explanation
 from sash.plan.plan import Options, Plan, plan_of
 from sash.plan.slicing import slices_of
 from tests.engine.test_row_windows import sample
@@ -198,6 +200,43 @@ def test_explain_prints_the_plan_as_text_as_data_and_as_html() -> None:
     assert "pairs, of 2 minutes and 3 minutes in turn" in pairs
     rows = sash.windowed(TABLE, "k", time="ts").every(sash.rows(5))
     assert "panes of 5 rows" in rows.explain(a=sf.sum("x").over(sash.rows(10)))
+
+
+def explained(executor: str, every: bool, asked: dict[str, Any]) -> Explanation:
+    if executor == "table":
+        call: Any = sash.windowed(TABLE, "k", time="ts")
+        return (call.every("5 minutes") if every else call).explain(**asked)
+    stream: Any = sash.stream("k", time="ts")
+    live = (stream.every("5 minutes") if every else stream).agg(**asked)
+    live.feed(TABLE)
+    return live.explain()
+
+
+@pytest.mark.parametrize("every", [False, True])
+def test_text_html_and_json_say_the_same_on_each_executor(every: bool) -> None:
+    asked = {
+        "total": sf.sum("x").over("10 minutes"),
+        "hi": sf.max("x").over("1 hour"),
+        "each": sf.min("x").over("1 hour") / sf.count().over("1 hour"),
+    }
+    found = {executor: explained(executor, every, asked) for executor in ("table", "stream")}
+    for told in found.values():
+        data, html = json.loads(json.dumps(told.json())), unescape(told._repr_html_())
+        for text in (told, html):
+            for frame in data["frames"]:
+                assert frame["frame"] in text
+                assert frame["bounds"] in text
+                assert frame["keeps"] is None or f"keeps {frame['keeps']}" in text
+            for state in data["states"]:
+                assert state["algorithm"] is None or f"{state['reason']}" in text
+            for name, what in [*data["steps"].items(), *data["results"].items()]:
+                assert name in text
+                assert what in text
+    assert all(frame["keeps"] is None for frame in found["table"].json()["frames"])
+    assert all(frame["keeps"] for frame in found["stream"].json()["frames"])
+    table, stream = (told.json() for told in found.values())
+    same = ("keys", "time", "columns", "every", "slices", "outputs", "results")
+    assert {name: table[name] for name in same} == {name: stream[name] for name in same}
 
 
 def test_latency_and_algorithm_decide() -> None:

@@ -30,7 +30,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     page = Page(
         "A report of 1,234 rows",
         "with all that a report can hold",
-        [Tile("rows", "1,234", "98,765 a second")],
+        [Tile("rows", "1,234", "98,765 per second")],
         [
             Section(
                 "Series",
@@ -64,7 +64,7 @@ def test_no_error_and_the_numbers(browser: Any, place: Path, width: int, scheme:
     seen = page.inner_text("body")
     for text in (
         "A report of 1,234 rows",
-        "98,765 a second",
+        "98,765 per second",
         "1.5 s",
         "40.0 s",
         "TwoStacksLite",

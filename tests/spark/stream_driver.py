@@ -35,6 +35,7 @@ def features() -> dict[str, Any]:
         "n": sf.count().over("20 seconds"),
         "a": sf.apply(streams.AFFINE, "v").over("40 seconds"),
         "last4": sf.collect_list("i").over(sash.rows(4)),
+        "visit": sf.apply(streams.AFFINE, "v").over(sash.session("3 seconds")),
     }
 
 

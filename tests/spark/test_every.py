@@ -56,12 +56,18 @@ def test_several_windows_in_one_call_are_those_in_process(df: DataFrame) -> None
         "words": sf.collect_list("s").over("1 hour"),
         "middle": sf.median("x").over(sash.sliding("3 hours", "90 minutes")),
     }
-    call = sash.windowed(df, "k", time="ts").every("30 minutes")
+    call = sash.windowed(df, "k", time="ts").every("30 minutes", closed="right")
     found = call.agg(**asked)
     assert found.columns == ["k", "window", "window_start", "window_end", *asked]
-    here = sash.windowed(df.toArrow(), "k", time="ts").every("30 minutes").agg(**asked)
-    assert sorted(map(repr, found.toArrow().to_pylist())) == sorted(map(repr, here.to_pylist()))
-    assert "slices" in call.explain(**asked)
+    here = sash.windowed(df.toArrow(), "k", time="ts").every("30 minutes", closed="right")
+    found_here = here.agg(**asked)
+    assert sorted(map(repr, found.toArrow().to_pylist())) == sorted(
+        map(repr, found_here.to_pylist())
+    )
+    told, told_here = call.explain(**asked).json(), here.explain(**asked).json()
+    assert told["slices"] == told_here["slices"] != []
+    same = ("keys", "time", "columns", "every", "frames", "outputs")
+    assert {name: told[name] for name in same} == {name: told_here[name] for name in same}
 
 
 def test_windows_of_rows(df: DataFrame) -> None:

@@ -55,7 +55,11 @@ def by_time(data: Any, by: Any = ("k", "g"), **options: Any) -> Any:
 
 def slides(data: Any, **options: Any) -> Any:
     work = sash.windowed(data, "k", time="ts", **options).every("5 seconds")
-    return work.agg(n=sf.count().over("12 seconds"), a=sf.apply(AFFINE, "v").over("12 seconds"))
+    return work.agg(
+        n=sf.count().over("12 seconds"),
+        a=sf.apply(AFFINE, "v").over("12 seconds"),
+        b=sf.apply(AFFINE, "v").over(sash.sliding("20 seconds", "10 seconds")),
+    )
 
 
 def test_every_frame(spark: SparkSession, tmp_path: Path) -> None:
@@ -111,8 +115,8 @@ def test_windows_every_slide(spark: SparkSession, tmp_path: Path) -> None:
     assert sum(marked.to_pylist()) == len(late) > 0
     on_time = found.filter(pa.compute.invert(marked)).drop_columns(["late"])
     expected = slides(streams.without(table, late))
-    assert streams.differing(on_time, expected, ["k", "window_start"]) == {}
-    columns = ["k", "window_start", "window_end", "n", "a"]
+    assert streams.differing(on_time, expected, ["k", "window", "window_start"]) == {}
+    columns = ["k", "window", "window_start", "window_end", "n", "a", "b"]
     assert found.column_names == [*columns, "late"]
     assert expected.column_names == columns
 

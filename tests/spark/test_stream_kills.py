@@ -108,23 +108,43 @@ def check(spark: SparkSession, base: Path, table: pa.Table) -> None:
 
 
 def apart(table: pa.Table) -> pa.Table:
-    """No two rows of one time: after a kill Spark may read two files at once, in any order."""
+    """The rows with no two of one time."""
     ticks = np.asarray(table.column("ts").cast(pa.int64())) + np.arange(table.num_rows) % 1_000_000
     place = table.column_names.index("ts")
     return table.set_column(place, "ts", pa.array(ticks).cast(pa.timestamp("us", "UTC")))
 
 
+def with_ties(table: pa.Table, files: int) -> list[pa.Table]:
+    """A table in files; rows of one file may have one time, rows of different files have not."""
+    place, found = table.column_names.index("ts"), []
+    for number, file in enumerate(streams.cut(table, files)):
+        ticks = np.asarray(file.column("ts").cast(pa.int64())) + number
+        found.append(file.set_column(place, "ts", pa.array(ticks).cast(pa.timestamp("us", "UTC"))))
+    return found
+
+
+def tied(table: pa.Table) -> int:
+    """Rows that have the key and the time of a row before them."""
+    pairs = zip(table.column("k").to_pylist(), table.column("ts").to_pylist(), strict=True)
+    return table.num_rows - len(set(pairs))
+
+
 def kill_and_finish(spark: SparkSession, base: Path, kills: int, seed: int) -> tuple[int, int]:
-    """A stream whose drivers are killed, and which is then finished here."""
+    """A stream whose drivers are killed, and which is then finished here.
+
+    After a kill Spark may read two files at once, in any order; within a file rows keep theirs.
+    """
     chance, rng = random.Random(seed), np.random.default_rng(seed)
-    table = apart(streams.rows(rng, 400 * kills))
-    files = iter(streams.cut(table, 16 * kills))
+    tables = with_ties(streams.rows(rng, 400 * kills), 16 * kills)
+    table, files = pa.concat_tables(tables), iter(tables)
     killed = kill_drivers(base, kills, chance, files)
     rest = sum(file.num_rows for file in files)
     streams.write(base / "in", [streams.last()])
     stream = streams.source(spark, base / "in")
     streams.run(stream_driver.define(stream, late="side", shards=2), base)
-    check(spark, base, table.slice(0, table.num_rows - rest))
+    read = table.slice(0, table.num_rows - rest)
+    assert tied(read) > read.num_rows / 50
+    check(spark, base, read)
     return killed
 
 

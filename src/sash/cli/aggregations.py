@@ -34,7 +34,8 @@ FUNCTIONS = [name for name in sf.__all__ if name not in ("TIME", "apply", "funct
 KINDS = {"double": pa.float64(), "long": pa.int64(), "string": pa.string(), "boolean": pa.bool_(),
          "doubles": pa.list_(pa.float64()), "longs": pa.list_(pa.int64()),
          "strings": pa.list_(pa.string()), "timestamp": pa.timestamp("us", "UTC")}  # fmt: skip
-FRAMES = ("rows", "rows_between", "range_between", "groups_between", "session", "delta", "until",
+FRAMES = ("rows", "rows_between", "range_between", "groups_between", "rows_between_columns",
+          "range_between_columns", "session", "delta", "until", "calendar", "sliding",
           "lifetime")  # fmt: skip
 SHAPE: dict[str, Any] = {
     "exclude": str, "delay": (str, int, float), "center": bool, "most": int, "peers": bool,
@@ -67,13 +68,16 @@ def _aggregation(table: Table, named: Mapping[str, Frame], home: Path) -> Expres
         return _sql(table, "result", text)
     name = table.text("function")
     found: Any
-    if ":" in name:
+    if name == "function":
+        found = _any_function(table, home)
+    elif ":" in name:
         found = _own(table, name, home)
     elif name in FUNCTIONS:
         found = _by_name(table, name, getattr(sf, name))
     else:
         table.wrong(
-            "function", f"no function {name!r}; {known([*FUNCTIONS, 'module:monoid'], name)}"
+            "function",
+            f"no function {name!r}; {known([*FUNCTIONS, 'function', 'module:monoid'], name)}",
         )
     if isinstance(found, Expression) and not isinstance(found, Aggregation):  # a rank, a lag
         table.end()
@@ -81,6 +85,9 @@ def _aggregation(table: Table, named: Mapping[str, Frame], home: Path) -> Expres
     where = table.text("where", None)
     if where is not None:
         found = found.where(_sql(table, "where", where))
+    category = table.text("by", None)
+    if category is not None:
+        found = _by_category(table, found, category)
     over = frame(table, "over", named)
     given = {key: table.get(key, kind, None) for key, kind in SHAPE.items()}
     shape = {key: value for key, value in given.items() if value is not None}
@@ -90,6 +97,24 @@ def _aggregation(table: Table, named: Mapping[str, Frame], home: Path) -> Expres
     except (TypeError, ValueError) as problem:
         named_in = [key for key in shape if str(problem).startswith(key)]
         table.wrong(named_in[0] if named_in else "over", str(problem))
+
+
+def _by_category(table: Table, found: Aggregation, category: str) -> Aggregation:
+    try:
+        return found.by(_input(table, "by"))
+    except (TypeError, ValueError) as problem:
+        table.wrong("by", str(problem))
+
+
+def _any_function(table: Table, home: Path) -> Aggregation:
+    """A function of a window's values: `call = "module:function"`."""
+    name, columns = table.text("call"), table.texts("of")
+    returns = KINDS[table.choice("returns", KINDS, "double")]
+    found = attribute(table, "call", name, home)
+    try:
+        return sf.function(found, *columns, returns=returns)
+    except (TypeError, ValueError) as problem:
+        table.wrong("call", f"{name}: {problem}")
 
 
 def _sql(table: Table, key: str, text: str) -> Expression:
@@ -167,17 +192,24 @@ def _own(table: Table, name: str, home: Path) -> Aggregation:
 
 def monoid(table: Table, key: str, name: str, home: Path, options: dict[str, Any]) -> m.Monoid:
     """A monoid by `module:name`, the name of one or of a function that makes one."""
-    module_name, _, attribute = name.partition(":")
-    module = _module(table, module_name, home, key)
-    if not hasattr(module, attribute):
-        there = [k for k, v in vars(module).items() if isinstance(v, m.Monoid)]
-        table.wrong(key, f"{module_name} has no {attribute!r}; {known(there, attribute)}")
-    found = getattr(module, attribute)
+    found = attribute(table, key, name, home)
     try:
         is_made = isinstance(found, m.Monoid) or hasattr(found, "merge") or not callable(found)
         return m.as_monoid(found if is_made else found(**options))
     except Exception as problem:  # the user's own code ran
         table.wrong(key, f"{name} gives no monoid: {problem}")
+
+
+def attribute(table: Table, key: str, name: str, home: Path) -> Any:
+    """What a module has under a name: `module:name`."""
+    module_name, _, own = name.partition(":")
+    if not own:
+        table.wrong(key, f"takes a module and a name in it, as in 'my_module:{name}'")
+    module = _module(table, module_name, home, key)
+    if not hasattr(module, own):
+        there = [k for k, v in vars(module).items() if isinstance(v, m.Monoid)]
+        table.wrong(key, f"{module_name} has no {own!r}; {known(there, own)}")
+    return getattr(module, own)
 
 
 def _module(table: Table, name: str, home: Path, key: str) -> Any:
@@ -243,17 +275,25 @@ def _frame(table: Table) -> Frame:
 def _of_kind(table: Table, kind: str) -> Frame:
     if kind == "rows":
         return sash.rows(table.get(kind, int))
-    if kind in ("rows_between", "range_between", "groups_between"):
-        ends = [None if e == "unbounded" else e for e in table.get(kind, list)]
+    if "between" in kind:
+        ends = table.get(kind, list)
         if len(ends) != 2:
             table.wrong(kind, f"takes a start and an end, not {ends}")
-        return getattr(sash, kind)(*ends)
+        if kind.endswith("_columns"):
+            return getattr(sash, kind.removesuffix("_columns"))(*map(sf.col, table.texts(kind)))
+        bounds = [None if e == "unbounded" else e for e in ends]
+        return getattr(sash, kind)(*bounds, empty=table.get("empty", bool, False))
     if kind == "session":
         return sash.session(table.text(kind))
     if kind == "delta":
         return sash.delta(_input(table, kind), table.get("by", (int, float, str)))
     if kind == "until":
         return sash.until(_input(table, kind))
+    if kind == "calendar":
+        return sash.calendar(table.text(kind), tz=table.text("tz", None))
+    if kind == "sliding":
+        size, slide = (table.get(key, (str, int, float)) for key in (kind, "slide"))
+        return sash.sliding(size, slide, table.get("offset", (str, int, float), 0))
     if table.get(kind, bool) is not True:
         table.wrong(kind, "is all rows so far: lifetime = true")
     return sash.lifetime()

@@ -10,6 +10,8 @@ import sash
 from sash.cli.checks import place_of_checkpoint
 from sash.cli.errors import EndError, one_line
 from sash.cli.pipeline import Pipeline
+from sash.plan.about import about_of
+from sash.plan.checks import UnfitColumn
 from sash.plan.explain import Explanation, Step
 from sash.windows.duration import Duration
 
@@ -37,11 +39,13 @@ def windowed(pipeline: Pipeline, rows: Any, spine: Any = None) -> Any:
         if checkpoint is not None and checkpoint.exists() and not pipeline.sink.replace:
             options["checkpoint"] = checkpoint
     rows = _with_watermark(pipeline, rows)
-    found = sash.windowed(rows, by=pipeline.keys, time=pipeline.time, **options)
+    times = (pipeline.time, *pipeline.ties)
+    options["descending"] = pipeline.descending
+    found = sash.windowed(rows, by=pipeline.keys, time=times, **options)
     if pipeline.spine is not None:
         at = pipeline.spine
         return found.at(spine, at.keys, time=at.time, closed=at.closed)
-    return found if pipeline.every is None else found.every(pipeline.every)
+    return found if pipeline.every is None else found.every(**pipeline.every)
 
 
 def _with_watermark(pipeline: Pipeline, rows: Any) -> Any:
@@ -60,7 +64,7 @@ def answers(pipeline: Pipeline, rows: Any, spine: Any = None) -> Any:
             return sash.sql(pipeline.sql, functions=pipeline.functions, source=source)
         return windowed(pipeline, rows, spine).agg(**pipeline.aggregations)
     except (KeyError, TypeError, ValueError) as problem:
-        _blame(pipeline, one_line(problem))
+        _blame(pipeline, problem)
 
 
 def planned(pipeline: Pipeline, rows: Any, engine: str, spine: Any = None) -> str:
@@ -74,7 +78,7 @@ def planned(pipeline: Pipeline, rows: Any, engine: str, spine: Any = None) -> st
             return f"source    {pipeline.source}\nsink      {pipeline.sink}\n{engine}\n{steps}"
         plan = windowed(pipeline, rows, spine).explain(**pipeline.aggregations)
     except (KeyError, TypeError, ValueError) as problem:
-        _blame(pipeline, one_line(problem))
+        _blame(pipeline, problem)
     late = f"; a row may come {pipeline.watermark} late" if pipeline.watermark else ""
     read = [Step("source", f"{pipeline.source}{late}")]
     if pipeline.spine is not None:
@@ -82,26 +86,26 @@ def planned(pipeline: Pipeline, rows: Any, engine: str, spine: Any = None) -> st
     return plan.with_steps(*read, Step("sink", str(pipeline.sink)), Step("engine", engine))
 
 
-def _blame(pipeline: Pipeline, message: str) -> NoReturn:
-    """End at the line of the aggregation, or else of the key, that a message begins with."""
+def _blame(pipeline: Pipeline, problem: Exception) -> NoReturn:
+    """End at the line of the file that an error is about."""
+    message, subject, root = one_line(problem), about_of(problem), pipeline.root
     if pipeline.sql is not None:
-        pipeline.root.wrong("sql", message)
-    name, _, rest = message.partition(": ")
-    if name == "cut" or "the history" in message:
-        pipeline.root.table("history").wrong("cut" if name == "cut" else None, message)
-    if name in pipeline.aggregations:
-        pipeline.root.table("aggregations").wrong(name, rest)
+        root.wrong("sql", message)
+    if subject is None:
+        root.wrong(None, message)
+    if subject.role in ("history", "cut"):
+        root.table("history").wrong("cut" if subject.role == "cut" else None, message)
+    if subject.role == "output":
+        table = root.table("aggregations")
+        table.wrong(subject.name, message.removeprefix(f"{subject.name}: "))
+    key = "keys" if subject.role == "key" else "time"
     spine = pipeline.spine
-    if spine is not None and (
-        "of the spine" in message or f"time column {spine.time!r}" in message
-    ):
-        key = "keys" if "the key " in message else "time"
+    if spine is not None and (subject.of_spine or subject.name == spine.time != pipeline.time):
         spine.source.table.wrong(key if key in spine.source.table.data else None, message)
-    if "time column" not in message:
-        pipeline.root.wrong(None, message)
-    if pipeline.source.format in ("csv", "json") and pipeline.source.schema is None:
-        message = f"{message.partition(': cast')[0]}; say its type in source.schema"
-    pipeline.root.wrong("time", message)
+    untyped = pipeline.source.format in ("csv", "json") and pipeline.source.schema is None
+    if isinstance(problem, UnfitColumn) and untyped:
+        message = f"{problem.wrong}; say its type in source.schema"
+    root.wrong(key if key in root.data else None, message)
 
 
 def asked(job: Callable[[], Any]) -> Any:

@@ -20,7 +20,7 @@ MISSING: Any = object()
 
 @dataclass(frozen=True)
 class Table:
-    """A table of the file, and where it stands. What is not asked for is not known."""
+    """A table of the file, and where it stands. `asked` has the keys that were looked up."""
 
     file: str
     data: Mapping[str, Any]

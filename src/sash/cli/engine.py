@@ -92,7 +92,7 @@ def delimiter(options: dict[str, Setting]) -> str:
 
 
 def _are_simple(format: str, options: dict[str, Setting]) -> bool:
-    """Whether options say no more than what stands between the values of a CSV file."""
+    """Whether options only say which character separates the values of a CSV file."""
     known = {"sep", "delimiter"} if format == "csv" else set()
     return set(options) <= known and len(delimiter(options)) == 1
 

@@ -52,6 +52,10 @@ def short(value: object, most: int = 80) -> str:
 CORRUPT = re.compile(
     r"MALFORMED_RECORD_IN_PARSING|FAILED_READ_FILE|CANNOT_PARSE|CANNOT_READ_FILE|is not a Parquet"
 )
+NANOSECONDS = (
+    "Spark reads no times of nanoseconds from Parquet: write the file with microseconds, as pandas "
+    'does with df.to_parquet(…, coerce_timestamps="us")'
+)
 NOISE = re.compile(r"^\s*(File|at|Caused by|Traceback|\^|[~^]+$)")
 
 
@@ -60,11 +64,15 @@ def one_line(problem: BaseException) -> str:
 
     >>> one_line(KeyError("no column 'x'"))
     "no column 'x'"
+    >>> one_line(OSError("[PARQUET_TYPE_ILLEGAL] … INT64 (TIMESTAMP(NANOS,false))"))[:50]
+    'Spark reads no times of nanoseconds from Parquet: '
     """
     if isinstance(problem, KeyError) and problem.args:
         return _trimmed(str(problem.args[0]))
     text = str(problem) or type(problem).__name__
     whole = f"{text}\n{getattr(problem, '_stackTrace', '')}"  # Spark's: Java's causes too
+    if "TIMESTAMP(NANOS" in text:
+        return NANOSECONDS
     if CORRUPT.search(whole):
         return _corrupt(whole)
     raised = re.findall(r"^(?:pyspark\.\S+|[A-Za-z_.]+(?:Error|Exception)): (.+)$", text, re.M)

@@ -55,7 +55,7 @@ def source_rows(pipeline: Pipeline) -> tuple[pa.Table, dict[str, str]]:
     check_columns(pipeline, rows.column_names)
     if pipeline.sql is not None:
         return rows, {}
-    asked_for = {pipeline.time, *pipeline.keys}
+    asked_for = {pipeline.time, *pipeline.ties, *pipeline.keys}
     for a in pipeline.aggregations.values():
         asked_for |= {name for _, name in read_by(a, pipeline.aggregations)}
     return as_spelled(rows, asked_for)

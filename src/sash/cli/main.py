@@ -7,11 +7,12 @@ import os
 import sys
 import warnings
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import sash
-from sash.cli.errors import FAILED, INTERRUPTED, WRONG_INPUT, EndError, known, one_line
+from sash.cli.errors import FAILED, INTERRUPTED, WRONG_INPUT, EndError, one_line
 from sash.windows.duration import Duration
 
 if TYPE_CHECKING:
@@ -44,6 +45,9 @@ def main(arguments: list[str] | None = None) -> int:
     except Exception as problem:
         if os.environ.get("SASH_TRACE"):
             raise
+        if isinstance(problem, ImportError) and "pip install" in str(problem):
+            print(f"sash: {problem}", file=sys.stderr)  # it says which extra is missing
+            return FAILED
         line = f"sash: {type(problem).__name__}: {one_line(problem)}"
         print(f"{line} (SASH_TRACE=1 shows where)", file=sys.stderr)
         return FAILED
@@ -94,17 +98,13 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--rows", type=int, help="only the first N flights")
     one.set_defaults(command=_demo)
 
-    one = commands.add_parser("bench", help="run the project's benchmarks, in its clone")
-    one.add_argument("names", nargs="*", metavar="NAME", help="some of the benchmarks")
-    one.add_argument("--quick", action="store_true", help="small sizes: to see that it works")
-    one.add_argument("--only", nargs="+", metavar="NAME", help="the same")
-    one.add_argument("--out", type=Path, default=Path("benchmarks/results"))
-    one.add_argument(
-        "--pages", action="store_true", help="make the pages from results that are there"
+    one = commands.add_parser(
+        "bench",
+        help="run the project's benchmarks, in its clone",
+        prefix_chars="\0",  # so that options are passed on as they are, --help included
+        add_help=False,
     )
-    one.add_argument(
-        "--docs", type=Path, metavar="PAGE.rst", help="also write the documentation's page"
-    )
+    one.add_argument("arguments", nargs="*")
     one.set_defaults(command=_bench)
 
     one = commands.add_parser("warm", help="compile ahead what built-in aggregations need")
@@ -145,7 +145,7 @@ def _run(options: argparse.Namespace) -> None:
     outcome = _outcome(loaded, options)
     rate = outcome.rows / outcome.seconds if outcome.seconds else 0.0
     place = f" to {loaded.sink.path}" if loaded.sink.path else ""
-    print(f"{outcome.rows:,} rows{place} in {outcome.seconds:.1f} s, {rate:,.0f} a second")
+    print(f"{outcome.rows:,} rows{place} in {outcome.seconds:.1f} s, {rate:,.0f} per second")
     if outcome.late:
         print(f"{outcome.late:,} rows came too late for watermark = {loaded.watermark!r}")
     if options.report is not None:
@@ -209,20 +209,18 @@ def _sql(options: argparse.Namespace) -> None:
 
 
 def _demo(options: argparse.Namespace) -> Any:
+    for package in ("pyspark", "pandas"):
+        if find_spec(package) is None:
+            raise EndError(f"demo: it needs {package}: pip install 'sash[demo]'", FAILED)
     from sash.cli.demo import main as demo
 
     return demo(options.out, options.rows)
 
 
-def _bench(options: argparse.Namespace) -> Any:
-    from sash.cli.bench import SUITES
+def _bench(options: argparse.Namespace) -> int:
     from sash.cli.bench import main as bench
 
-    names = [*options.names, *(options.only or ())]
-    for name in names:
-        if name not in SUITES:
-            raise EndError(f"bench: no benchmark {name!r}; {known(SUITES, name)}", WRONG_INPUT)
-    return bench(options.out, names or list(SUITES), options)
+    return bench(options.arguments)
 
 
 def _warm(options: argparse.Namespace) -> None:

@@ -42,7 +42,7 @@ def started(pipeline: Pipeline) -> Iterator[SparkSession]:
 
 
 def start(pipeline: Pipeline) -> SparkSession:
-    """A Spark session with the file's settings, silent but for what ends the command."""
+    """A Spark session with the file's settings, silent except for errors that end the command."""
     settings = SETTINGS | pipeline.spark
     master = str(settings.pop("master", "local[*]"))
     try:
@@ -76,10 +76,10 @@ def _interruptible() -> None:
 
 @contextmanager
 def silenced() -> Iterator[TextIO]:
-    """What is started here says nothing on standard error, which the body has as a file.
+    """Processes that the body starts print nothing on standard error, which it gets as a file.
 
     Java and PySpark's workers print notes there that no setting turns off; SASH_TRACE=1 shows
-    them. What goes wrong comes as an exception.
+    them. Errors come as exceptions.
     """
     said = os.fdopen(os.dup(2), "w")
     try:
@@ -95,7 +95,7 @@ def silenced() -> Iterator[TextIO]:
 def explain(
     pipeline: Pipeline, spark: SparkSession, as_stream: bool = False, engine: str = NAME
 ) -> str:
-    """The plan in words; no row is read but for its schema."""
+    """The plan in words; rows are read only to find their schema."""
     rows = sources.rows(pipeline, spark, as_stream)
     return planned(pipeline, rows, engine, sources.spine(pipeline, spark))
 

@@ -39,13 +39,14 @@ from sash.cli.aggregations import aggregations, check_length, frames, monoid, re
 from sash.cli.checked import Table, read
 from sash.cli.errors import known, short
 from sash.plan.expressions import Expression
-from sash.windows import Closed
+from sash.windows import Closed, Frame, calendar, rows
 from sash.windows.duration import Duration
 
 FILES = ("parquet", "csv", "json")
 SOURCES = (*FILES, "kafka", "rate")
 ENGINES = ("auto", "local", "spark")
 SINKS = ("parquet", "csv", "console")
+SLIDES = ("slide", "calendar", "rows")
 Setting = str | int | float | bool
 
 
@@ -119,9 +120,11 @@ class Pipeline:
     sink: Sink
     stream: Stream
     time: str
+    ties: tuple[str, ...]  # columns that order rows of equal time
+    descending: bool
     keys: tuple[str, ...]
     watermark: str | None
-    every: str | None
+    every: dict[str, Any] | None  # the arguments of `every`
     aggregations: dict[str, Expression]
     spark: dict[str, Setting]
     engine: str  # auto: by what the file needs, and by the size of its source
@@ -144,14 +147,17 @@ def load(file: str | Path) -> Pipeline:
     if query is not None:
         _check_alone(root)
     functions = _functions(root, home, query)
+    times = _times(root, query)
     pipeline = Pipeline(
         file=path,
         sql=query,
         functions=functions,
-        time=root.text("time") if query is None else root.text("time", ""),
+        time=times[0] if times else "",
+        ties=tuple(times[1:]),
+        descending=root.get("descending", bool, False),
         keys=tuple(root.texts("keys", ())),
         watermark=_duration(root, "watermark"),
-        every=_duration(root, "every"),
+        every=_every(root),
         source=_source(root, home),
         aggregations={} if query is not None else aggregations(root, frames(root), home),
         sink=_sink(root, home),
@@ -187,6 +193,46 @@ def _functions(root: Table, home: Path, query: str | None) -> dict[str, Any]:
     except ValueError as problem:
         root.wrong("sql", str(problem))
     return found
+
+
+def _times(root: Table, query: str | None) -> list[str]:
+    """The time column, and those that order rows of equal time."""
+    times = root.texts("time") if query is None else root.texts("time", ())
+    if query is None and not all(name.strip() for name in times or [""]):
+        root.wrong("time", "is empty")
+    return times
+
+
+def _every(root: Table) -> dict[str, Any] | None:
+    """How far windows are apart: a duration, or a table such as { calendar = "1 month" }."""
+    given = root.get("every", (str, dict), None)
+    if given is None:
+        return None
+    if isinstance(given, str):
+        return {"slide": _duration(root, "every")}
+    table = root.table("every")
+    kinds = [name for name in SLIDES if name in table.data]
+    if len(kinds) != 1:
+        table.wrong(None, f"takes one of {', '.join(SLIDES)}, not {dict(table.data)}")
+    options: dict[str, Any] = {"fill": table.get("fill", bool, False)}
+    if "slide" in kinds:
+        options |= {"slide": _duration(table, "slide"), "offset": _duration(table, "offset") or 0}
+        options["closed"] = table.choice("closed", get_args(Closed), "left")
+    else:
+        options["slide"] = _frame(table)
+    table.end()
+    return options
+
+
+def _frame(table: Table) -> Frame:
+    """A slide of calendar periods or of rows."""
+    try:
+        if "rows" in table.data:
+            return rows(table.get("rows", int))
+        return calendar(table.text("calendar"), tz=table.text("tz", None))
+    except (TypeError, ValueError) as problem:
+        key = "tz" if str(problem).startswith("tz") else "calendar"
+        table.wrong(key if key in table.data else "rows", str(problem))
 
 
 def _duration(table: Table, key: str) -> str | None:
@@ -345,8 +391,8 @@ def check_columns(pipeline: Pipeline, names: list[str]) -> None:
         if name.lower() not in folded:
             table.wrong(key, f"the source has no column {name!r}; {known(names, name)}")
 
-    if pipeline.time:
-        check(root, "time", pipeline.time)
+    for name in (pipeline.time, *pipeline.ties) if pipeline.time else ():
+        check(root, "time", name)
     if pipeline.sql is not None:
         return
     for name in pipeline.keys:

@@ -99,7 +99,7 @@ class Figures:
 
     @property
     def rows_per_second(self) -> float:
-        """How many rows a second of work takes in, over the last micro-batches."""
+        """Rows taken in per second of work, over the last micro-batches."""
         some = list(self.batches)[-FEW:]
         took = sum(batch.seconds for batch in some)
         return sum(batch.rows_in for batch in some) / took if took else 0.0

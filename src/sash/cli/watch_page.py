@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sash.cli.watch import Batch, Figures, moment
+from sash.cli.watch import Batch, Figures
 from sash.report import Figure, Page, Section, Series, Table, Tile, lines
-from sash.report.scale import seconds, short
+from sash.report.scale import moment, seconds, short
 
 REFRESH = 2
 """Seconds after which a browser reads the page again."""
@@ -25,7 +25,10 @@ def page(figures: Figures, ended: bool) -> Page:
 def tiles(figures: Figures) -> list[Tile]:
     last, totals = figures.last, figures.totals
     behind = "" if figures.behind is None else f"{seconds(figures.behind)} behind the newest row"
-    day, _, clock = moment(figures.watermark).partition(" ") if figures.watermark else ("", "", "")
+    day = clock = ""
+    if figures.watermark:
+        at = moment(figures.watermark)
+        day, clock = f"{at:%Y-%m-%d}", f"{at:%H:%M:%S}"
     return [
         Tile("rows per second", short(figures.rows_per_second), f"{totals.rows_in:,} rows in all"),
         Tile("batches per second", short(figures.batches_per_second), f"{totals.batches:,} in all"),

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from sash.engine.row_windows import run
+from sash.plan.about import About, concerning
 from sash.plan.definition import Aggregation, Query
 from sash.plan.plan import plan_of
 from sash.plan.typed import typed_monoid
@@ -18,10 +19,12 @@ def answer_types(query: Query, schema: pa.Schema) -> dict[str, pa.DataType]:
     answers = raw_types(query, schema)
     for out, a in query.aggregations.items():
         if out not in answers:
-            raise TypeError(
-                f"{out}: Spark must know the type of {a}'s answers, and they are not compiled "
+            name = query.output_of(out)
+            problem = TypeError(
+                f"{name}: Spark must know the type of {a}'s answers, and they are not compiled "
                 "numbers: give it, as in sf.apply(monoid, 'x', returns=pyarrow.float64())"
             )
+            raise concerning(problem, About("output", name))
     found = query.output_types(schema, dict(answers))
     return {out: kind for out, kind in found.items() if kind is not None}
 

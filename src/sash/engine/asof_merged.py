@@ -1,8 +1,8 @@
 """Events and spine rows merged in one order of key and time: spine rows with answers out.
 
 An event comes before a spine row of its time, so that all events up to a spine row's time are
-at hand when it comes. What is kept is what windows reach, and spine rows whose windows go on
-after them.
+at hand when it comes. Events that windows reach are kept, and so are spine rows whose windows go
+on after them.
 """
 
 from __future__ import annotations

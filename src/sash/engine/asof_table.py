@@ -23,7 +23,7 @@ from sash.engine.columns import one_array
 from sash.engine.expressions import outputs
 from sash.engine.fixed import Filling, is_fixed
 from sash.engine.moments import Moments
-from sash.engine.order import codes_of, direct_codes, ticks
+from sash.engine.order import codes_of, direct_codes, ticks, tie_order
 from sash.engine.parts import Part, Sorted
 from sash.engine.reached import Near, only, only_cells
 from sash.engine.team import Team
@@ -112,7 +112,7 @@ def _comparable(
     if events.column(query.time).null_count:  # whether they are before a moment is not known
         events = events.filter(pc.is_valid(events.column(query.time)))
     if query.ties:
-        events = events.take(tables.tie_order(query, events))
+        events = events.take(tie_order(query, events))
     asked = one_array(spine.column(query.spine.time))
     kind = common_type("time", (query.time, query.spine.time), events.schema, spine.schema)
     if events.schema.field(query.time).type != kind:

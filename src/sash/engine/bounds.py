@@ -12,12 +12,25 @@ row before was, and gives the last one. `find` runs it for each key.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from sash.engine.edges import WORTH_PARTS, counted, fill_with
-from sash.kernel.words import Int8, Int64, Memory, Partial, Partials, _word, attach, get
+from sash.kernel.words import (
+    EVEN,
+    SOME,
+    Int8,
+    Int64,
+    Memory,
+    Partial,
+    Partials,
+    attach,
+    get,
+    word,
+)
+from sash.swag.inputs import WindowEnds, row_numbers
 
 
 class Columns(NamedTuple):
@@ -50,17 +63,34 @@ class Run(NamedTuple):
     kind: int
 
 
-class Bounds(NamedTuple):
+class Bounds:
     """The windows of some rows: rows lo[i] to hi[i] - 1, and the extremes of their lengths.
 
-    `even`: from a row to the next of its key, neither end moves by more than one row.
+    `even`: from a row to the next of its key, neither end moves by more than one row. Windows in
+    step with the rows have ranges as their ends, and arrays only for who asks for them.
     """
 
-    lo: np.ndarray
-    hi: np.ndarray
-    longest: int
-    shortest: int
-    even: bool = False
+    def __init__(
+        self, lo: WindowEnds, hi: WindowEnds, longest: int, shortest: int, even: bool = False
+    ) -> None:
+        self.ends = lo, hi
+        self.longest, self.shortest, self.even = longest, shortest, even
+
+    @property
+    def shape(self) -> int:
+        """What is known of all windows."""
+        return EVEN * self.even | SOME * (self.shortest > 0)
+
+    @functools.cached_property
+    def lo(self) -> np.ndarray:
+        return row_numbers(self.ends[0])
+
+    @functools.cached_property
+    def hi(self) -> np.ndarray:
+        return row_numbers(self.ends[1])
+
+    def __len__(self) -> int:
+        return len(self.ends[0])
 
     @property
     def sizes(self) -> np.ndarray:
@@ -89,7 +119,7 @@ upper edge."""
 
 FURTHEST, LEAST = (1 << 63) - 1, -(1 << 63)
 
-fill = _word("fill", "fill(q, row, at, run): one end of the windows of a run, and the last one")
+fill = word("fill", "fill(q, row, at, run): one end of the windows of a run, and the last one")
 
 
 def find(memory: Memory, at: At, begin: int, end: int, keys: int, kind: int) -> At:

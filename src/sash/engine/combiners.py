@@ -65,9 +65,10 @@ class Combiner:
         """The answers over windows of known rows, and which are null."""
         inputs, window = self._inputs, self._window
         if self._typed:
-            return window.follow(inputs.values, inputs.base, *known[:3], allocate, known.even)
+            asked = (*known.ends, known.longest, allocate, known.shape)
+            return window.follow(inputs.values, inputs.base, *asked)
         with localcontext(EXACT):  # Python's own rounds decimals to 28 digits
-            return window.follow(inputs.values, inputs.base, *known[:3])
+            return window.follow(inputs.values, inputs.base, *known.ends, known.longest)
 
     def _memory(self, dtype: np.dtype, n: int) -> np.ndarray | list[np.ndarray]:
         """An array for answers, or one for the answers of each aggregation."""

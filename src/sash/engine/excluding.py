@@ -1,8 +1,9 @@
 """Excluding combiners: a monoid over windows that leave rows out in their middle.
 
 The oldest piece of the windows is a window by itself. The rows of a further piece are combined
-to it one by one where they are few: the row itself, or the peers after it. Where they are more,
-that piece is a window too, and its partials are combined to those of the first.
+to it one by one where they are few, such as the row itself. The peers after a row are those after
+the next row, and the next row: one combine more. Any other piece is a window too, and its partials
+are combined to those of the first.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from sash.kernel.words import (
     FIRST_FREE,
     InputColumns,
     Int8,
+    Int64,
     Memory,
     Outputs,
     Partials,
@@ -39,18 +41,26 @@ from sash.kernel.words import (
     lift,
     lower,
     numbers,
+    one,
+    put,
 )
 from sash.memory.columns import held_rows
-from sash.monoids.monoid import Monoid
+from sash.monoids.monoid import Monoid, same
 from sash.plan.plan import Plan, State
 from sash.swag.inputs import addresses, columns_of, items
 from sash.swag.registry import ALGORITHMS
 from sash.swag.window import Window
 from sash.windows.frames import OwnBounds
 
+PEERS = FIRST_FREE
+
 FEW = 4
 """Rows of a piece, on average, up to which they are combined one by one: a window takes three
 combines per row, and one more to combine what it has."""
+
+
+SAMPLED = 256
+"""Of so many windows, one is looked at to know how many rows a piece has."""
 
 
 class Columns(NamedTuple):
@@ -59,13 +69,14 @@ class Columns(NamedTuple):
     total: Partials
     younger: Partials
     some: Int8
+    which: Int64  # windows whose rows have peers after them, the youngest first
     held: int
 
 
 class At(NamedTuple):
-    """Nothing is kept from one window to the next."""
+    """How many windows `which` names; nothing is kept from one window to the next."""
 
-    none: int
+    named: int
 
 
 def add_rows(memory: Memory, at: At, xs: InputColumns, windows: Windows, out: Outputs) -> At:
@@ -85,6 +96,44 @@ def add_rows(memory: Memory, at: At, xs: InputColumns, windows: Windows, out: Ou
     return at
 
 
+def give_all(memory: Memory, at: At, windows: Windows, out: Outputs) -> At:
+    """For each window the answer of what it has so far."""
+    q = attach(memory)
+    for i in range(windows.n):
+        if q.some[i]:
+            give(out, i, lower(hold(q, ANSWER, get(q.total, i))))
+    return at
+
+
+def add_peers(memory: Memory, at: At, xs: InputColumns, windows: Windows, out: Outputs) -> At:
+    """Combine the rows lo to hi - 1 of windows, the peers after the window's own row, to what
+    they have so far. No answers are given.
+
+    Only windows that have some are looked at, the youngest first: their peers are one row more
+    than those of the next window. So there are two combines however many peers there are.
+    """
+    q = attach(memory)
+    begins, ends, base = numbers(windows.lo), numbers(windows.hi), windows.base
+    peers = one(q)
+    if at.named:
+        first = q.which[0]
+        for row in range(ends[first] - 1, begins[first], -1):
+            peers = hold(q, PEERS, combine(lift(q, item(xs, row - base)), peers))
+    for j in range(at.named):
+        i = q.which[j]
+        row = lift(q, item(xs, begins[i] - base))
+        if ends[i] - begins[i] > 1:
+            peers = hold(q, PEERS, combine(row, peers))
+        else:
+            peers = hold(q, PEERS, row)
+        if q.some[i]:
+            put(q.total, i, combine(get(q.total, i), peers))
+        else:
+            put(q.total, i, peers)
+            q.some[i] = 1
+    return at
+
+
 def add_partials(memory: Memory, at: At, windows: Windows, out: Outputs) -> At:
     """For each window the answer with the partial of its rows lo to hi - 1 too."""
     q = attach(memory)
@@ -101,12 +150,20 @@ def add_partials(memory: Memory, at: At, windows: Windows, out: Outputs) -> At:
     return at
 
 
+OVER_ROWS = (add_rows, add_peers)
+"""The drivers that read rows."""
+
+
 class Step(NamedTuple):
-    """One piece more: the monoid of the answers, what there is so far, and what gives memory."""
+    """One piece more: the monoid of the answers, what there is so far, and what gives memory.
+
+    `named`: how many windows have rows of the piece, where `which` says which those are.
+    """
 
     monoid: Monoid
     columns: Columns
     allocate: Allocate
+    named: int | None = None
 
 
 class ExcludingCombiner(Combiner):
@@ -130,26 +187,38 @@ class ExcludingCombiner(Combiner):
         """The answers over windows of known rows, and which are null."""
         self._cells.begin()
         first, *others = known.parts
-        total, _ = super().follow(first, self._cells.take)
-        some = (first.lo < first.hi).view(np.int8)
+        in_place = self._monoid.lower is same  # partials are answers, and lie where those go
+        total, _ = super().follow(first, allocate if in_place else self._cells.take)
+        which = self._cells.none if known.which is None else known.which
+        columns = Columns(total, total, self._some(first), which, 0)
         others = [piece for piece in others if piece.longest > 0] or others[-1:]
         for piece in others[:-1]:
-            given = Step(self._partial, Columns(total, total, some, 0), self._cells.take)
-            total, _ = self._with(piece, given)
-        return self._with(others[-1], Step(self._monoid, Columns(total, total, some, 0), allocate))
+            self._with(piece, Step(self._partial, columns, lambda *_: total))
+        last = (lambda *_: total) if in_place else allocate
+        named = None if known.which is None else len(known.which)
+        return self._with(others[-1], Step(self._monoid, columns, last, named))
+
+    def _some(self, first: Bounds) -> np.ndarray:
+        """Which windows have rows of the first piece."""
+        if first.shortest > 0:
+            return self._cells.ones(len(first.lo))
+        return (first.lo < first.hi).view(np.int8)
 
     def _with(self, piece: Bounds, step: Step) -> tuple[Any, Any]:
         """The answers over what windows have so far and a further piece."""
-        if not self._has_few(piece):
+        if step.named is None and not self._has_few(piece):
             columns = step.columns._replace(younger=self._partials(piece))
-            return self._run(add_partials, step._replace(columns=columns), piece)
+            return self._run([add_partials], step._replace(columns=columns), piece)
         self._younger = None
-        return self._run(add_rows, step, piece, self._inputs.values)
+        return self._run([add_rows] if step.named is None else [add_peers, give_all], step, piece)
 
     def _has_few(self, piece: Bounds) -> bool:
         """Whether the rows of a piece are combined one by one."""
-        few = FEW * len(piece.lo)
-        return piece.longest <= FEW or int(piece.hi.sum() - piece.lo.sum()) <= few
+        if piece.longest <= FEW:
+            return True
+        some = slice(None, None, SAMPLED)
+        lengths = piece.hi[some] - piece.lo[some]
+        return int(lengths.sum()) <= FEW * len(lengths)
 
     def _partials(self, piece: Bounds) -> Any:
         """The partials of a further piece, which is a window of its own."""
@@ -163,38 +232,50 @@ class ExcludingCombiner(Combiner):
             values = self._inputs.values
             return self._younger.follow(values, base - origin, *bounds, self._cells.take)[0]
 
-    def _run(self, driver: Any, step: Step, piece: Bounds, *inputs: Any) -> tuple[Any, Any]:
-        """The answers that a driver gives; as arrays, or as a list where partials are objects."""
-        monoid, columns, allocate = step
-        base, n = self._inputs.base, len(piece.lo)
+    def _run(self, drivers: list[Any], step: Step, piece: Bounds) -> tuple[Any, Any]:
+        """The answers that drivers give; as arrays, or as a list where partials are objects."""
+        monoid, columns, allocate, named = step
+        at = At(named or 0)
+        base, n, values = self._inputs.base, len(piece.lo), self._inputs.values
         if isinstance(columns.total, list):
             answers: list[Any] = [None] * n
             windows = Windows(base, n, piece.lo.tolist(), piece.hi.tolist())
-            with localcontext(EXACT):
-                run = bind_plain(monoid, {})(driver)
-                run(columns, At(0), *map(items, inputs), windows, answers)
+            for driver in drivers:
+                given: Any = (items(values),) if driver in OVER_ROWS else ()
+                with localcontext(EXACT):
+                    bind_plain(monoid, {})(driver)(columns, at, *given, windows, answers)
+            if monoid is self._partial:
+                columns.total[:] = answers
             return answers, None
-        arrays = [columns_of(xs) or () for xs in inputs]
-        kernel, held = self._kernel(driver, monoid, *arrays)
+        arrays = columns_of(values) or ()
+        kernel, held = self._kernel(drivers[-1], monoid, arrays)
         assert kernel.answer is not None
         out = Answers(kernel.answer, n, allocate(kernel.answer.layout.array_dtype, n))
         cells = (number for array in columns[:2] for number in (array.ctypes.data, -1))
-        memory = (*cells, columns.some.ctypes.data, 0, 0 if held is None else held.ctypes.data)
+        places = (number for array in columns[2:4] for number in (array.ctypes.data, 0))
+        memory = (*cells, *places, 0 if held is None else held.ctypes.data)
         windows = Windows(base, n, piece.lo.ctypes.data, piece.hi.ctypes.data)
-        kernel.run(memory, At(0), *map(addresses, arrays), windows, out.address)
+        for driver in drivers:
+            if driver is give_all and out.values is columns.total:
+                continue  # its partials are answers, and are where those go
+            kernel, _ = self._kernel(driver, monoid, arrays)
+            given = (addresses(arrays),) if driver in OVER_ROWS else ()
+            kernel.run(memory, at, *given, windows, out.address)
         return out.arrays()
 
     def _kernel(
-        self, driver: Any, monoid: Monoid, arrays: tuple[np.ndarray, ...] = ()
+        self, driver: Any, monoid: Monoid, arrays: tuple[np.ndarray, ...]
     ) -> tuple[Kernel, Any]:
         """A driver, compiled, and the places where it holds vectors."""
         key = driver, monoid is self._monoid
         if key not in self._kernels:
             layout = Layout.of(monoid.identity, monoid.dtype)
             assert layout is not None
-            dtypes = tuple(array.dtype for array in arrays)
-            kernel = compiled(driver, Target(monoid, layout, {}, At, Columns, inputs=dtypes))
-            self._kernels[key] = kernel, held_rows(layout, monoid.identity, FIRST_FREE)
+            dtypes = tuple(array.dtype for array in arrays) if driver in OVER_ROWS else ()
+            places = PEERS + 1
+            target = Target(monoid, layout, {}, At, Columns, inputs=dtypes, places=places)
+            held = held_rows(layout, monoid.identity, places)
+            self._kernels[key] = compiled(driver, target), held
         return self._kernels[key]
 
 
@@ -204,6 +285,7 @@ class Cells:
     def __init__(self) -> None:
         self._arrays: list[np.ndarray] = []
         self._taken = 0
+        self._ones, self.none = np.ones(0, np.int8), np.empty(0, np.int64)
 
     def begin(self) -> None:
         """Those of the last block are free."""
@@ -218,6 +300,12 @@ class Cells:
         elif len(self._arrays[at]) < n:
             self._arrays[at] = np.empty(n, dtype)
         return self._arrays[at][:n]
+
+    def ones(self, n: int) -> np.ndarray:
+        """That n windows have rows."""
+        if len(self._ones) < n:
+            self._ones = np.ones(n, np.int8)
+        return self._ones[:n]
 
 
 class SearchingExcludingCombiner(ExcludingCombiner, SearchingCombiner):

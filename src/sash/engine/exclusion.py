@@ -2,24 +2,36 @@
 
 What is left of a window is its rows before those that are left out, maybe the row itself, and
 its rows after them. The bounds of each piece only grow, so each is followed like a window of
-its own. Many frames end where the rows that are left out do: then what is left is in one piece.
+its own. Many frames end where the rows that are left out do. Then what is left is in one piece,
+which is found as windows are that end before those rows; the row itself, or its peers after it,
+are a second one. Pieces of other frames are cut out of their windows.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from sash.engine.bounds import FURTHEST, Bounds, Lengths, before_peers
-from sash.engine.frames import PEERS, End, EndFinder, keys_before, time_target
+from sash.engine.bounds import FURTHEST, Bounds, Lengths, advance, before_peers, rows_away
+from sash.engine.frames import ITSELF, PEERS, End, EndFinder, keys_before, time_target
 from sash.engine.pieces import Pieces
 from sash.engine.tape import Tape
 from sash.kernel.compiled import compiled
-from sash.kernel.words import Int64, Memory, attach
-from sash.windows.frames import Frame
+from sash.kernel.words import Int64, Memory, Partials, attach, get
+from sash.windows.frames import (
+    Frame,
+    Groups,
+    Lifetime,
+    Range,
+    Rows,
+    Session,
+    Sliding,
+    length,
+)
 
 
 class Columns(NamedTuple):
@@ -56,10 +68,112 @@ def cut_after(memory: Memory, n: int, begin: int, alone: int) -> Lengths:
     return Lengths(longest, shortest)
 
 
+class PeerColumns(NamedTuple):
+    """Times by row number, where keys begin, and what `later_peers` writes."""
+
+    time: Partials
+    keys: Int64
+    begins: Int64
+    ends: Int64
+    which: Int64
+    held: int
+
+
+class LaterPeers(NamedTuple):
+    """How many peers a row has after it, at most, and how many rows have some."""
+
+    longest: int
+    rows: int
+
+
+def later_peers(memory: Memory, begin: int, end: int, keys: int) -> LaterPeers:
+    """The peers after each of rows `begin` to `end` - 1; which have some, the youngest first."""
+    q = attach(memory)
+    longest, count = 0, 0
+    for key in range(keys - 1, -1, -1):
+        first, stop = max(q.keys[key], begin), q.keys[key + 1]
+        last = min(stop, end)
+        after = advance(q, last, stop, get(q.time, last - 1), True)
+        for i in range(last - 1, first - 1, -1):
+            if i + 1 < last and get(q.time, i) != get(q.time, i + 1):
+                after = i + 1
+            q.begins[i - begin], q.ends[i - begin] = i + 1, after
+            q.which[count] = i - begin
+            count += after > i + 1
+            longest = max(longest, after - i - 1)
+    return LaterPeers(longest, count)
+
+
+@functools.cache
+def peers_pass(dtype: np.dtype) -> Any:
+    """`later_peers`, compiled for times of `dtype`."""
+    return compiled(later_peers, time_target(dtype, LaterPeers, PeerColumns)).run
+
+
 @functools.cache
 def loop(driver: Callable[..., Any]) -> Any:
     """A compiled loop."""
     return compiled(driver, time_target(np.dtype(np.int64), Lengths, Columns)).run
+
+
+def end_before(frame: Frame, upper: End, ties: bool) -> End | None:
+    """How the end of windows is found that end before the rows that are left out, where those are
+    the last ones up to the row's peers; None: they are cut out.
+
+    `upper`: how the frame's own end is found; `ties`: whether peers are not all rows of a time.
+    """
+    if frame.exclude is None or frame.most is not None or upper not in (PEERS, ITSELF):
+        return None
+    if not isinstance(frame, Rows | Groups | Range | Session | Sliding | Lifetime):
+        return None
+    if isinstance(frame, Rows | Groups | Range) and not _has_row(frame):
+        return None
+    if frame.exclude == "current row":
+        return End(rows_away, 0)
+    return None if ties and not isinstance(frame, Groups) else End(before_peers)
+
+
+def _has_row(frame: Rows | Groups | Range) -> bool:
+    """Whether a frame that ends at the row or its peers has the row."""
+    before = math.inf if frame.preceding is None else length(frame.preceding)
+    opened = isinstance(frame, Range) and frame.closed in ("right", "neither")
+    return before > 0 or (before == 0 and not opened)
+
+
+def first_peer(time: Tape, key: int, row: int) -> int:
+    """The first row of a row's time; `key`: the first row of its key."""
+    mine = time.values[key - time.base : row + 1 - time.base]
+    return key + int(np.searchsorted(mine, mine[-1], "left"))
+
+
+class EndExclusion:
+    """The further pieces of windows whose last rows are left out."""
+
+    def __init__(self, frame: Frame, dtype: np.dtype) -> None:
+        self._keeps_row = frame.exclude == "ties"
+        self._goes_on = frame.pieces() > 1 + self._keeps_row
+        self._to_peers = peers_pass(dtype)
+        self._arrays = [np.empty(0, np.int64)] * 3
+        self._steps = np.empty(0, np.int64)
+
+    def with_rest(self, block: Block, time: Tape) -> Bounds | Pieces:
+        """The windows of a block and their further pieces. Good until the next call."""
+        bounds, n = block.bounds, len(block.bounds.lo)
+        if not self._keeps_row and not self._goes_on:
+            return bounds
+        if n > len(self._arrays[0]):
+            self._arrays = [np.empty(n, np.int64) for _ in self._arrays]
+            self._steps = np.arange(n)
+        rows, ends, which = (array[:n] for array in self._arrays)
+        if self._keeps_row:
+            np.add(self._steps[:n], block.begin, out=rows)
+            np.add(rows, 1, out=ends)
+            return Pieces((bounds, Bounds(rows, ends, 1, 1)))
+        keys = keys_before(block.keys, block.begin + n, block.stop)
+        places = (array.ctypes.data for array in (keys, rows, ends, which))
+        memory = (time.address, -1, *(number for place in places for number in (place, 0)), 0)
+        found = self._to_peers(memory, block.begin, block.begin + n, len(keys) - 1)
+        return Pieces((bounds, Bounds(rows, ends, found.longest, 0)), which[: found.rows])
 
 
 class Block(NamedTuple):
@@ -74,10 +188,11 @@ class Block(NamedTuple):
 class Exclusion:
     """Cuts out of a frame's windows the rows that the frame leaves out; keeps its place."""
 
-    def __init__(self, frame: Frame, dtype: np.dtype) -> None:
-        """`dtype`: of the numbers by which rows are peers, times or those of their groups."""
+    def __init__(self, frame: Frame, dtype: np.dtype, ties: bool = False) -> None:
+        """`dtype`: of the numbers by which rows are peers, times or those of their groups;
+        `ties`: whether peers are not all rows of a time."""
         self._keeps_row = frame.exclude == "ties"
-        self._goes_on = frame.pieces > 1 + self._keeps_row
+        self._goes_on = frame.pieces(ties) > 1 + self._keeps_row
         self._peers: tuple[EndFinder, ...] = ()
         if frame.exclude != "current row":
             ends = (End(before_peers), *(PEERS,) * self._goes_on)
@@ -87,7 +202,7 @@ class Exclusion:
 
     def cut(self, block: Block, time: Tape) -> Bounds | Pieces:
         """What is left of the windows of a block. Good until the next call."""
-        bounds, n = block.bounds, len(block.bounds.lo)
+        bounds, n = block.bounds, len(block.bounds)
         if n > len(self._arrays[0]):
             self._arrays = [np.empty(n, np.int64) for _ in self._arrays]
         out = [array[:n] for array in self._arrays[: len(self._peers)]]
@@ -107,16 +222,16 @@ class Exclusion:
     def _find_peers(self, block: Block, time: Tape, out: list[np.ndarray]) -> None:
         """The first of each row's peers, and the row after the last where that is asked."""
         if not self._begun:  # maybe in the middle of peers, where other rows are another's part
-            key = int(block.keys[0])
-            mine = time.values[key - time.base : block.begin + 1 - time.base]
-            self._peers[0].begin_at(key + int(np.searchsorted(mine, mine[-1], "left")))
+            self._peers[0].begin_at(first_peer(time, int(block.keys[0]), block.begin))
             self._begun = True
         keys = keys_before(block.keys, block.begin + len(out[0]), block.stop)
         for finder, found in zip(self._peers, out, strict=True):
             finder.find(time, keys, 0, block.begin, found)
 
     def _cut(self, driver: Any, block: Block, out: np.ndarray, cut: np.ndarray) -> Lengths:
-        given = [np.ascontiguousarray(side, np.int64) for side in block.bounds[:2]]
+        given = [
+            np.ascontiguousarray(side, np.int64) for side in (block.bounds.lo, block.bounds.hi)
+        ]
         places = (array.ctypes.data for array in (*given, out, cut))
         memory = (*(number for place in places for number in (place, 0)), 0)
         return Lengths(*loop(driver)(memory, len(cut), block.begin, not self._peers))

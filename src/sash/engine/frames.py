@@ -111,6 +111,13 @@ def measuring() -> Any:
     return compiled(passes.measure, target).run
 
 
+def measured(lo: np.ndarray, hi: np.ndarray, even: bool = False) -> passes.Bounds:
+    """Bounds whose ends have been found; one that ends before it begins is changed to be empty."""
+    memory = (lo.ctypes.data, 0, hi.ctypes.data, 0, 0)
+    longest, shortest = measuring()(memory, passes.Lengths(0, 0), len(lo))
+    return passes.Bounds(lo, hi, longest, shortest, even)
+
+
 class EndFinder:
     """Finds one end of a frame's windows, over many keys; keeps its place."""
 
@@ -143,12 +150,16 @@ def without_past(end: End) -> End:
 class Finder:
     """Finds the bounds of one frame, row by row, over many keys; keeps its place."""
 
-    def __init__(self, frame: Frame, dtype: np.dtype, unit: int | None) -> None:
+    def __init__(
+        self, frame: Frame, dtype: np.dtype, unit: int | None, upper: End | None = None
+    ) -> None:
+        """`upper`: where windows end, if other than where the frame does."""
         self.frame = frame
-        self.reach = ends_of(frame, unit)  # how far the frame reaches
+        lower, own = ends_of(frame, unit)
+        self.reach = lower, upper or own  # how far windows reach
         self._ends = [EndFinder(end, dtype) for end in self.reach]
         self._even = all(end.fill is passes.rows_away for end in self.reach)
-        self._lo = self._hi = self._steps = np.empty(0, np.int64)
+        self._lo = self._hi = np.empty(0, np.int64)
 
     def find(
         self, time: Tape, keys: np.ndarray, ends: np.ndarray | None, begin: int, end: int, stop: int
@@ -160,17 +171,15 @@ class Finder:
         """
         n = end - begin
         known = keys_before(keys, end, stop)
+        if self._even and self._inside(known, begin, end):
+            return self._in_step(begin, n)
         if n > len(self._lo):
             self._lo, self._hi = np.empty(n, np.int64), np.empty(n, np.int64)
         both = self._lo[:n], self._hi[:n]
-        if self._even and self._inside(known, begin, end):
-            return self._in_step(begin, *both)
         flags = 0 if ends is None else ends.ctypes.data
         for one, out in zip(self._ends, both, strict=True):
             one.find(time, known, flags, begin, out)
-        memory = (both[0].ctypes.data, 0, both[1].ctypes.data, 0, 0)
-        longest, shortest = measuring()(memory, passes.Lengths(0, 0), n)
-        return passes.Bounds(*both, longest, shortest, self._even)
+        return measured(*both, self._even)
 
     def _inside(self, keys: np.ndarray, begin: int, end: int) -> bool:
         """Whether all windows of rows `begin` to `end` - 1, by rows, have rows and lie within one
@@ -179,14 +188,15 @@ class Finder:
         inside = begin + before >= keys[0] and end - 1 + after <= keys[-1]
         return bool(len(keys) == 2 and inside and before < after)
 
-    def _in_step(self, begin: int, lo: np.ndarray, hi: np.ndarray) -> passes.Bounds:
-        """The bounds of windows that are as long as each other, each one row later."""
-        if len(lo) > len(self._steps):
-            self._steps = np.arange(len(lo))
-        before, after = (one.reach for one in self.reach)
-        np.add(self._steps[: len(lo)], begin + before, out=lo)
-        np.add(self._steps[: len(lo)], begin + after, out=hi)
-        return passes.Bounds(lo, hi, after - before, after - before, True)
+    def _in_step(self, begin: int, n: int) -> passes.Bounds:
+        """The bounds of n windows that are as long as each other, each one row later."""
+        lo, hi = (range(begin + one.reach, begin + one.reach + n) for one in self.reach)
+        length = hi.start - lo.start
+        return passes.Bounds(lo, hi, length, length, True)
+
+    def end_at(self, row: int) -> None:
+        """Begin with windows that end at `row`."""
+        self._ends[1].begin_at(row)
 
     def begin_at(self, row: int) -> None:
         """Begin with the key whose first row is `row`."""

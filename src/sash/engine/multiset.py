@@ -1,8 +1,8 @@
 """Multisets: distinct counts of windows and ranks within them, a few steps per row.
 
-Neither is a small monoid: what is combined is the whole window. But a window that
-slides changes by a row at a time, and a multiset takes rows in and out: counts by value
-for distinct counts, a binary indexed tree of counts by rank for ranks.
+Neither is a small monoid: its partial would be the whole window. A window that slides changes
+by a row at a time, however, and a multiset takes rows in and out: counts by value for distinct
+counts, a binary indexed tree of counts by rank for ranks.
 """
 
 from __future__ import annotations

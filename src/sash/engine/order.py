@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sash.engine.arrangement import Codes, arranged
-from sash.engine.columns import numbers, one_array
+from sash.engine.arrangement import Codes
+from sash.engine.columns import numbers
 from sash.engine.fixed import room
 from sash.engine.team import Team
+from sash.plan.about import About, concerning
 from sash.plan.definition import Query
 from sash.plan.types import number_type
 
@@ -29,20 +30,23 @@ def ticks(column: pa.Array, name: str, descending: bool = False, nulls: bool = F
     if column.null_count and nulls:
         column = _least_for_null(column, name)
     if column.null_count:
-        raise ValueError(
+        problem = ValueError(
             f"the time column {name!r} has {column.null_count} null(s): drop those rows, or "
             "give them a time"
         )
+        raise concerning(problem, About("time", name))
     times = numbers(column)
     if times.dtype.kind == "f":
         if np.isnan(times).any():
-            raise ValueError(f"the time column {name!r} has NaN: drop those rows")
+            problem = ValueError(f"the time column {name!r} has NaN: drop those rows")
+            raise concerning(problem, About("time", name))
         return -times if descending else times
     if times.dtype == np.uint64 and len(times) and int(times.max()) >= 1 << 63:
-        raise ValueError(
+        problem = ValueError(
             f"the time column {name!r} is uint64 and has {times.max()}, which is past the end of "
             "int64: subtract a constant from the column first"
         )
+        raise concerning(problem, About("time", name))
     times = times.astype(np.int64, copy=False)
     return ~times if descending else times
 
@@ -53,7 +57,8 @@ def _least_for_null(column: pa.Array, name: str) -> pa.Array:
     is_float = known.dtype.kind == "f"
     least = known.dtype.type("-inf") if is_float else np.iinfo(np.int64).min
     if (known == least).any():
-        raise ValueError(f"the time column {name!r} has nulls and {least}, which they stand for")
+        wrong = f"the time column {name!r} has nulls and {least}, which they stand for"
+        raise concerning(ValueError(wrong), About("time", name))
     times = np.full(len(column), least, known.dtype if is_float else np.int64)
     times[np.asarray(column.is_valid())] = known
     return pa.array(times)
@@ -166,14 +171,10 @@ def hashed(column: pa.Array, team: Team) -> Codes:
     return Codes(codes, count + 1)
 
 
-def sort_order(query: Query, table: pa.Table, threads: int = 1) -> np.ndarray | None:
-    """The order that sorts a table by key and time, ties as they come; None: it is sorted."""
-    with Team(threads) as team:
-        codes = codes_of([one_array(table.column(name)) for name in query.by], team)
-        column = one_array(table.column(query.time))
-        times = ticks(column, query.time, query.descending, query.null_times)
-        found = arranged(codes, times, team)
-        return None if found is None else found.order
+def tie_order(query: Query, table: pa.Table) -> pa.Array:
+    """The order of a table's rows by the columns that order rows of equal time."""
+    way, nulls = ("descending", "at_end") if query.descending else ("ascending", "at_start")
+    return rows_by(table, [(name, way, nulls) for name in query.ties])
 
 
 def rows_by(table: pa.Table, keys: Sequence[tuple[str, str, str]]) -> pa.Array:

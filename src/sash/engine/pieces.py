@@ -11,9 +11,14 @@ from sash.engine.bounds import Bounds
 
 
 class Pieces(NamedTuple):
-    """The pieces of some rows' windows, from older to younger: each is a window of its own."""
+    """The pieces of some rows' windows, from older to younger: each is a window of its own.
+
+    `which`: where the last piece is the peers after each row, the windows that have some, the
+    youngest first.
+    """
 
     parts: tuple[Bounds, ...]
+    which: np.ndarray | None = None
 
     @property
     def lo(self) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from sash.engine.bounds import FURTHEST, Bounds, Lengths
-from sash.engine.fixed import known_of
+from sash.engine.fixed import known_of, room
 from sash.engine.frames import time_target
 from sash.engine.pieces import Pieces
 from sash.engine.tape import Tape
@@ -84,7 +84,7 @@ class Ranks:
         if self._tape is None:
             self._tape = Tape(np.int64)
             self._tape.base, self._known = self._rows, self._rows
-        flags, counted = np.ascontiguousarray(known).view(np.int8), np.empty(len(known), np.int64)
+        flags, counted = np.ascontiguousarray(known).view(np.int8), room(len(known), np.int64)
         memory = (flags.ctypes.data, 0, counted.ctypes.data, *(0,) * 10)
         self._known = loop(count_known)(memory, len(known), self._known)
         self._tape.add(counted)

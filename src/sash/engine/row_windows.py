@@ -18,9 +18,9 @@ import pyarrow.compute as pc
 from sash.engine.bounds import Bounds
 from sash.engine.calendars import periods
 from sash.engine.columns import numbers
-from sash.engine.exclusion import Block, Exclusion
+from sash.engine.exclusion import Block, EndExclusion, Exclusion, end_before, first_peer
 from sash.engine.fixed import Room
-from sash.engine.frames import Finder, ready_rows
+from sash.engine.frames import Finder, ends_of, ready_rows
 from sash.engine.null_times import without_times
 from sash.engine.own_bounds import OwnBoundsAtWork
 from sash.engine.periodic_windows import PeriodicWindows
@@ -128,11 +128,25 @@ class FrameAtWork:
         elif isinstance(frame, Calendar):
             self._to_peers = Finder(Range(0, 0), dtype, unit)
             dtype, self._content = np.dtype(np.int64), Tape(np.int64)
-        self._finder = None if isinstance(frame, Policy) else Finder(frame, dtype, unit)
         self._peers = rows.groups if rows.query.ties else rows.time
         self._exclusion: Exclusion | None = None
-        if frame.exclude is not None:
-            self._exclusion = Exclusion(frame, self._peers.values.dtype)
+        self._rest: EndExclusion | None = None
+        self._begun = False
+        self._finder = None if isinstance(frame, Policy) else self._finder_of(dtype, unit)
+
+    def _finder_of(self, dtype: np.dtype, unit: int | None) -> Finder:
+        """What finds the frame's windows; where they end before the rows that the frame leaves
+        out, what finds the rest of them."""
+        frame = self._frame
+        if frame.exclude is None:
+            return Finder(frame, dtype, unit)
+        ties = bool(self._rows.query.ties)
+        upper = end_before(frame, ends_of(frame, unit)[1], ties)
+        if upper is None:
+            self._exclusion = Exclusion(frame, self._peers.values.dtype, ties)
+        else:
+            self._rest = EndExclusion(frame, dtype)
+        return Finder(frame, dtype, unit, upper)
 
     def take(self, columns: dict[str, pa.Array]) -> None:
         if isinstance(self._frame, Delta):
@@ -148,7 +162,7 @@ class FrameAtWork:
             assert self._content is not None
             self._content.add(periods(columns[self._rows.query.time], self._frame))
         if self._flags is not None:
-            self._flags.add(ends_of(self._frame, columns))
+            self._flags.add(marks_of(self._frame, columns))
 
     def ready(self, times: np.ndarray, last_key: int, last: bool) -> int:
         if self._finder is None:
@@ -164,6 +178,8 @@ class FrameAtWork:
         flags = self._flags
         ends = None if flags is None else flags.values[begin - flags.base :]
         keys, count = self._rows.keys_from(begin), self._rows.count
+        if self._rest is not None:
+            return self._before_excluded(begin, end, time, keys)
         found = self._finder.find(time, keys, ends, begin, end, count)
         if isinstance(self._frame, Calendar):
             peers = self._to_peers.find(self._rows.time, keys, None, begin, end, count)
@@ -175,11 +191,28 @@ class FrameAtWork:
             return found
         return self._exclusion.cut(Block(found, begin, keys, count), self._peers)
 
+    def _before_excluded(
+        self, begin: int, end: int, time: Tape, keys: np.ndarray
+    ) -> Bounds | Pieces:
+        """Windows that end before the rows that the frame leaves out, and the rest of them.
+
+        Rows without a time are like others here: they have one time, the first or the last.
+        """
+        assert self._finder is not None
+        assert self._rest is not None
+        if not self._begun:  # maybe in the middle of peers, where other rows are another's part
+            self._finder.end_at(first_peer(time, int(keys[0]), begin))
+            self._begun = True
+        count = self._rows.count
+        found = self._finder.find(time, keys, None, begin, end, count)
+        return self._rest.with_rest(Block(found, begin, keys, count), time)
+
     def _fewer(self, bounds: Bounds, begin: int) -> Bounds:
         """The windows without peers after the row, or without the oldest rows of too many."""
-        frame, (lo, hi) = self._frame, bounds[:2]
+        frame = self._frame
         if frame.peers and frame.most is None:
             return bounds
+        lo, hi = bounds.lo, bounds.hi
         if not frame.peers:
             hi = np.maximum(lo, np.minimum(hi, np.arange(begin, begin + len(hi)) + 1))
         if frame.most is not None:
@@ -188,7 +221,7 @@ class FrameAtWork:
 
     def oldest(self, bounds: Bounds | Pieces | Run, done: int) -> int:
         """The first row that the last window has; no later one reaches rows before it."""
-        return int(bounds.lo[-1])
+        return int((bounds.ends[0] if isinstance(bounds, Bounds) else bounds.lo)[-1])
 
     def forget(self, row: int) -> None:
         """No later window reaches rows before this one."""
@@ -205,7 +238,7 @@ def at_work(frame: Frame, rows: Rows) -> FrameAtWork | OwnBoundsAtWork:
     return FrameAtWork(frame, rows)
 
 
-def ends_of(frame: Frame, columns: dict[str, pa.Array]) -> np.ndarray:
+def marks_of(frame: Frame, columns: dict[str, pa.Array]) -> np.ndarray:
     """For a Delta whether a row was held, for an Until whether it ends a window."""
     if not isinstance(frame, Until):
         return held(columns).astype(np.int8)

@@ -127,7 +127,8 @@ class SliceCombiner:
         """The answers over windows of slices."""
         known = self.partials.known(bounds)
         with localcontext(EXACT):
-            found = self._window.follow(self.partials.values, self.partials.base, *known[:3])
+            asked = (*known.ends, known.longest)
+            found = self._window.follow(self.partials.values, self.partials.base, *asked)
         return as_arrow(self._state, self._results, *found, known.empty)
 
     @property

@@ -14,9 +14,8 @@ from sash.engine.arrangement import Arrangement, Codes, arranged
 from sash.engine.changed import ChangedWindows
 from sash.engine.columns import one_array
 from sash.engine.fixed import Filling, column_of, is_fixed
-from sash.engine.order import codes_of, rows_by, ticks
+from sash.engine.order import codes_of, ticks, tie_order
 from sash.engine.order import key_codes as key_codes
-from sash.engine.order import sort_order as sort_order
 from sash.engine.parts import Part, Sorted, split
 from sash.engine.team import Team
 from sash.plan.definition import Query, output_schema
@@ -43,12 +42,6 @@ def _with_ties(query: Query, table: pa.Table, threads: int | None, options: Opti
     back = np.empty(len(order), np.int64)
     back[np.asarray(order)] = np.arange(len(order))
     return found.take(back)
-
-
-def tie_order(query: Query, table: pa.Table) -> pa.Array:
-    """The order of a table's rows by the columns that order rows of equal time."""
-    way, nulls = ("descending", "at_end") if query.descending else ("ascending", "at_start")
-    return rows_by(table, [(name, way, nulls) for name in query.ties])
 
 
 def _aggregate(query: Query, table: pa.Table, threads: int | None, options: Options) -> pa.Table:

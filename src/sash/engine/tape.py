@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Tape:
-    """A contiguous run of numbers, from row `base` on; adding costs O(1) a number, amortized."""
+    """A contiguous run of numbers, from row `base` on; adding costs O(1) per number, amortized."""
 
     def __init__(self, dtype: np.dtype | type, values: np.ndarray | None = None) -> None:
         """`values`: all there will be, kept as they are."""

@@ -27,7 +27,7 @@ def try_monoids(query: Query, table: pa.Table) -> None:
     part = table.select(query.columns()).slice(0, LOOKED_AT).combine_chunks()
     for out, a in asked.aggregations.items():
         if a.on_trial and a.monoid is not None:
-            try_laws(a.monoid, _samples(a, asked, part), out.partition(" #")[0])
+            try_laws(a.monoid, _samples(a, asked, part), query.output_of(out))
 
 
 def try_without_rows(query: Query, schema: pa.Schema) -> None:

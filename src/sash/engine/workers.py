@@ -15,7 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sash.engine.bounds import Bounds
+from sash.engine.collected import Collected
 from sash.engine.combiners import Combiner
+from sash.engine.decimals import DecimalSum, unscaled
 from sash.engine.excluding import combiner_of
 from sash.engine.inputs import SharedInputs
 from sash.engine.multiset import Distinct
@@ -24,11 +26,12 @@ from sash.engine.pieces import Pieces
 from sash.engine.policies import ByPolicy
 from sash.engine.ranks import Ranks
 from sash.engine.row_ranks import RowRank
+from sash.engine.rows_by_number import ColumnBuffer
 from sash.engine.slice_partials import SliceCombiner, SlicePartials
 from sash.engine.tape import Tape
 from sash.engine.window_functions import WindowFunction
 from sash.plan.plan import Plan, State
-from sash.plan.types import number_type
+from sash.plan.types import is_short_decimal, number_type
 
 
 class Worker(Protocol):
@@ -96,28 +99,6 @@ class NonNullCount:
 
     def forget(self, row: int) -> None:
         self._ranks.forget(row)
-
-
-class ColumnBuffer:
-    """A column's rows by number, of any type, forgotten an array at a time."""
-
-    def __init__(self, kind: pa.DataType) -> None:
-        self._kind = kind
-        self._arrays: list[pa.Array] = []
-        self._base = 0
-
-    def add(self, column: pa.Array) -> None:
-        self._arrays.append(column)
-
-    def at(self, rows: np.ndarray, nulls: np.ndarray) -> pa.Array:
-        """The values of `rows`, null where `nulls` says so."""
-        places = pa.array(np.where(nulls, 0, rows - self._base), mask=nulls)
-        taken = pa.chunked_array(self._arrays, self._kind).take(places)
-        return taken.combine_chunks() if taken.num_chunks != 1 else taken.chunk(0)
-
-    def forget(self, row: int) -> None:
-        while self._arrays and self._base + len(self._arrays[0]) <= row:
-            self._base += len(self._arrays.pop(0))
 
 
 class GroupCount:
@@ -188,7 +169,12 @@ class ArgBest:
 
 
 def ranks_of(column: pa.Array) -> pa.Array:
-    """For each value its rank among all of the column's, equal ones alike; null for a null."""
+    """For each value its rank among all of the column's, equal ones alike; null for a null.
+
+    Decimals that fit in 64 bits are ranks as they are.
+    """
+    if is_short_decimal(column.type):
+        return unscaled(column)
     coded = column.dictionary_encode()
     order = np.asarray(pc.sort_indices(coded.dictionary))
     ranks = np.empty(len(order), np.int64)
@@ -205,6 +191,8 @@ WORKERS: dict[str, Callable[[Plan, State], Worker]] = {
     "nth": RowByPlace,
     "combine": combiner_of,
     "argument": ArgBest,
+    "decimal": DecimalSum,
+    "collect": Collected,
     "distinct": Distinct,
     "percentile": Percentile,
     "rank": RowRank,

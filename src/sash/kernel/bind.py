@@ -70,6 +70,19 @@ def is_ours(function: Callable[..., Any]) -> bool:
     return function.__module__.startswith(layers)
 
 
+class From:
+    """The cells of a column from one on."""
+
+    def __init__(self, part: Any, first: int) -> None:
+        self._part, self._first = part, first
+
+    def __getitem__(self, i: int) -> Any:
+        return self._part[self._first + i]
+
+    def __setitem__(self, i: int, v: Any) -> None:
+        self._part[self._first + i] = v
+
+
 def put_plain(part: Any, i: int, v: Any) -> Any:
     """put, as plain Python."""
     part[i] = v
@@ -89,12 +102,17 @@ def plain_meanings(monoid: Monoid) -> dict[Any, Any]:
         words.combine: monoid.combine,
         words.inverse: monoid.inverse,
         words.one: lambda q: identity,
+        words.state_size: lambda q: len(identity) if isinstance(identity, tuple) else 1,
         words.get: operator.getitem,
         words.put: put_plain,
+        words.straight: From,
+        words.straight_run: lambda part, i: 1 << 62,
         words.move: move_plain,
         words.numbers: lambda address: address,
         words.prefetch: lambda column, i: None,
         words.below: lambda column, i, x: sum(column[i + k] < x for k in range(words.BELOW)),
+        words.lowest_bit: lambda x: (x & -x).bit_length() - 1,
+        words.highest_bit: lambda x: x.bit_length() - 1,
         words.hold: lambda q, place, v: v,
         words.lift: lambda q, x: lift(x),
         words.lower: monoid.lower,

@@ -155,10 +155,14 @@ def _meanings(
     dtypes = {n: words.dtype_of(t) for n, t in fields.items()}
     scope: dict[str, Any] = {
         "np": np, "load": machine.load, "store": machine.store, "pointer": machine.pointer,
-        "known": machine.known, "move_cells": machine.mover(layout.width),
+        "load_cell": machine.load_cell, "store_cell": machine.store_cell,
+        "store_answer": machine.store_answer,
+        "known": machine.known, "is_null": machine.is_null,
+        "move_cells": machine.mover(layout.width),
         "prefetch_cell": machine.prefetcher(layout.width),
         "count_below": machine.below_counter(layout.dtype),
-        "int0": np.int64(0), "yes": np.uint8(1), "Columns": target.columns,
+        "zeros_below": machine.zeros_below, "zeros_above": machine.zeros_above,
+        "int0": np.int64(0), "Columns": target.columns,
         "identity": _cast(monoid.identity, layout),
         **{f"user_{role}": function for role, function in users.items()},
         **source.constants(layout, "L", "T"), **_casts(layout, monoid.name),
@@ -166,6 +170,7 @@ def _meanings(
         **{f"F{i}": d.type(0) for i, d in enumerate(dtypes.values()) if d is not None},
     }  # fmt: skip
     text = source.cell_source(layout, target.chunked) + source.attach_source(dtypes)
+    text += source.size_source(layout)
     if layout.length is None:
         text += source.number_source(layout)
     else:

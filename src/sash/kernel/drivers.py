@@ -6,6 +6,7 @@ from typing import Any
 
 from sash.kernel.words import (
     ANSWER,
+    IN_STEP,
     Cursors,
     InputColumns,
     Memory,
@@ -72,9 +73,9 @@ def follow(
     `ahead` is for algorithms that prepare partials of the rows to come; this one does not.
     """
     q = attach(memory)
-    begins, ends = numbers(windows.lo), numbers(windows.hi)
+    begins, ends, in_step = numbers(windows.lo), numbers(windows.hi), windows.shape == IN_STEP
     for i in range(windows.n):
-        begin, end = begins[i], ends[i]
+        begin, end = row_at(windows.lo, begins, i, in_step), row_at(windows.hi, ends, i, in_step)
         if begin < end:
             if begin - shift >= at.e:  # nothing of the last window is in this one
                 at = start(q)
@@ -85,3 +86,8 @@ def follow(
                 at = insert(q, at, lift(q, item(xs, at.e + shift - windows.base)))
             give(out, i, lower(hold(q, ANSWER, query(q, at))))
     return at, shift
+
+
+def row_at(first: Any, rows: Any, i: int, in_step: bool) -> int:
+    """An end of window i: of windows in step, so many rows after that of the `first`."""
+    return first + i if in_step else rows[i]

@@ -26,31 +26,63 @@ def inner(function: Any, inline: bool, **options: Any) -> Any:
     return jitted
 
 
-@intrinsic
-def load(typingctx: Any, address: Any, like: Any) -> Any:
-    """load(address, like): the number at `address`, of the type of `like`."""
-    kind = types.unliteral(like)
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        model = context.data_model_manager[kind]
-        pointer = builder.inttoptr(args[0], model.get_data_type().as_pointer())
-        return model.from_data(builder, builder.load(pointer))
-
-    return kind(types.int64, kind), generate
+def _place(context: Any, builder: Any, base: Any, offset: Any, model: Any) -> Any:
+    """The pointer to a number: from its base, so that LLVM sees which steps a loop takes."""
+    start = builder.inttoptr(base, context.get_value_type(types.voidptr))
+    return builder.bitcast(builder.gep(start, [offset]), model.get_data_type().as_pointer())
 
 
-@intrinsic
-def store(typingctx: Any, address: Any, value: Any) -> Any:
-    """store(address, value): write a number to `address`."""
-    kind = types.unliteral(value)
+def _apart(builder: Any, access: Any, own: str, other: str) -> Any:
+    """Say of an access that it is to memory of one kind, which never is that of another."""
+    module = builder.module
+    domain = module.add_metadata(["sash"])
+    for name, kind in (("alias.scope", own), ("noalias", other)):
+        access.set_metadata(name, module.add_metadata([module.add_metadata([kind, domain])]))
+    return access
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        model = context.data_model_manager[kind]
-        pointer = builder.inttoptr(args[0], model.get_data_type().as_pointer())
-        builder.store(model.as_data(builder, args[1]), pointer)
-        return context.get_dummy_value()
 
-    return types.void(types.int64, kind), generate
+def _loader(own: str = "", other: str = "") -> Any:
+    """load(base, offset, like): the number `offset` bytes from `base`, of the type of `like`."""
+
+    @intrinsic
+    def load(typingctx: Any, base: Any, offset: Any, like: Any) -> Any:
+        kind = types.unliteral(like)
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            model = context.data_model_manager[kind]
+            found = builder.load(_place(context, builder, args[0], args[1], model))
+            return model.from_data(builder, _apart(builder, found, own, other) if own else found)
+
+        return kind(types.int64, types.int64, kind), generate
+
+    return load
+
+
+def _storer(own: str = "", other: str = "") -> Any:
+    """store(base, offset, value): write a number `offset` bytes from `base`."""
+
+    @intrinsic
+    def store(typingctx: Any, base: Any, offset: Any, value: Any) -> Any:
+        kind = types.unliteral(value)
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            model = context.data_model_manager[kind]
+            place = _place(context, builder, args[0], args[1], model)
+            made = builder.store(model.as_data(builder, args[2]), place)
+            if own:
+                _apart(builder, made, own, other)
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64, kind), generate
+
+    return store
+
+
+load, store = _loader(), _storer()
+
+# Answers are never written to cells: so a loop may read cells ahead of the answers it writes.
+load_cell, store_cell = _loader("cells", "answers"), _storer("cells", "answers")
+store_answer = _storer("answers", "cells")
 
 
 @intrinsic
@@ -150,15 +182,56 @@ def below_counter(dtype: Any) -> Any:
     return count_below
 
 
+def _zero_counter(name: str, method: str) -> Any:
+    """An intrinsic that counts the bits of a 64-bit integer that are 0, up to one that is not."""
+
+    def count(typingctx: Any, x: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            from llvmlite import ir
+
+            return getattr(builder, method)(args[0], ir.IntType(1)(1))  # 0 itself is not asked for
+
+        return types.int64(types.int64), generate
+
+    count.__name__ = count.__qualname__ = name
+    return intrinsic(count)
+
+
+zeros_below, zeros_above = (
+    _zero_counter("zeros_below", "cttz"),
+    _zero_counter("zeros_above", "ctlz"),
+)
+
+
 @intrinsic
 def known(typingctx: Any, value: Any) -> Any:
-    """known(value): an optional value that is not None."""
+    """known(value): the number of an optional value, or 0 where it is None; without a branch."""
     kind = value.type if isinstance(value, types.Optional) else value
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return context.cast(builder, args[0], value, kind)
+        if not isinstance(value, types.Optional):
+            return args[0]
+        optional = cgutils.create_struct_proxy(value)(context, builder, value=args[0])
+        zero = context.get_constant_null(kind)
+        return builder.select(cgutils.as_bool_bit(builder, optional.valid), optional.data, zero)
 
     return kind(value), generate
+
+
+@intrinsic
+def is_null(typingctx: Any, value: Any) -> Any:
+    """is_null(value): 1 where an optional value is None, else 0."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        from llvmlite import ir
+
+        byte = ir.IntType(8)
+        if not isinstance(value, types.Optional):
+            return byte(0)
+        optional = cgutils.create_struct_proxy(value)(context, builder, value=args[0])
+        return builder.zext(builder.not_(cgutils.as_bool_bit(builder, optional.valid)), byte)
+
+    return types.uint8(value), generate
 
 
 @intrinsic
@@ -187,7 +260,7 @@ def vector_element(combine: Any, like: Any, step: int) -> Any:
     @overload(element, jit_options={**JIT, "forceinline": True})
     def element_of(v, k):  # type: ignore[no-untyped-def]
         if isinstance(v, types.Integer):
-            return lambda v, k: load(v + k * step, like)
+            return lambda v, k: load(v, k * step, like)
         return lambda v, k: combine(element(v[0], k), element(v[1], k))
 
     return njit(**JIT, forceinline=True)(lambda v, k: element(v, k))

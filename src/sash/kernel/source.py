@@ -9,17 +9,17 @@ import numpy as np
 from sash.kernel.layout import Layout, chunk_shift
 
 
-def read_value(layout: Layout, address: str, like: str) -> str:
-    """Source of a value read at `address`; `like` names constants of the leaf types."""
+def read_value(layout: Layout, base: str, offset: str, like: str) -> str:
+    """Source of a value read `offset` bytes from `base`; `like` names constants of the types."""
     places = layout.offsets()
-    leaves = [f"load({address} + {place}, {like}{i})" for i, place in enumerate(places)]
+    leaves = [f"load_cell({base}, {offset} + {place}, {like}{i})" for i, place in enumerate(places)]
     return layout.expression(leaves)
 
 
-def write_value(layout: Layout, address: str, value: str, cast: str) -> list[str]:
-    """Lines that write `value` at `address`; `cast` names the leaf types."""
-    pairs = zip(layout.offsets(), layout.paths(value), strict=True)
-    return [f"store({address} + {at}, {cast}{i}({leaf}))" for i, (at, leaf) in enumerate(pairs)]
+def write_value(layout: Layout, base: str, offset: str, value: str, cast: str) -> list[str]:
+    """Lines that write `value` `offset` bytes from `base`; `cast` names the leaf types."""
+    pairs = enumerate(zip(layout.offsets(), layout.paths(value), strict=True))
+    return [f"store_cell({base}, {offset} + {at}, {cast}{i}({leaf}))" for i, (at, leaf) in pairs]
 
 
 def cast_value(layout: Layout, value: str, cast: str) -> str:
@@ -36,26 +36,35 @@ def constants(layout: Layout, like: str, cast: str) -> dict[str, Any]:
 
 
 def cell_source(layout: Layout, chunked: bool) -> str:
-    """`cell(part, i)`: the address of cell i."""
-    if not chunked:
-        return f"def cell(part, i):\n    return part[0] + (i & part[1]) * {layout.width}\n"
-    shift = chunk_shift(layout)
-    return (
-        "def cell(part, i):\n"
-        f"    chunk = load(part[0] + ((i >> {shift}) & part[1]) * 8, int0)\n"
-        f"    return chunk + (i & {(1 << shift) - 1}) * {layout.width}\n"
+    """`base(part, i)` and `offset(part, i)`: where cell i lies; `cell(part, i)`: its address."""
+    if chunked:
+        shift = chunk_shift(layout)
+        base = f"load(part[0], ((i >> {shift}) & part[1]) * 8, int0)"
+        offset = f"(i & {(1 << shift) - 1}) * {layout.width}"
+    else:
+        base, offset = "part[0]", f"(i & part[1]) * {layout.width}"
+    text = (
+        f"def base(part, i):\n    return {base}\n"
+        f"def offset(part, i):\n    return {offset}\n"
+        "def cell(part, i):\n    return base(part, i) + offset(part, i)\n"
+    )
+    if chunked:
+        return text
+    return text + (
+        "def straight(part, i):\n    return (cell(part, i), -1)\n"
+        "def straight_run(part, i):\n    return part[1] + 1 - (i & part[1])\n"
     )
 
 
 def number_source(layout: Layout) -> str:
     """The words for a state that is a number or a tuple of numbers."""
-    put = "\n    ".join(write_value(layout, "p", "v", "T"))
+    put = "\n    ".join(write_value(layout, "p", "at", "v", "T"))
     return (
         "def get(part, i):\n"
-        "    p = cell(part, i)\n"
-        f"    return {read_value(layout, 'p', 'L')}\n"
+        "    p, at = base(part, i), offset(part, i)\n"
+        f"    return {read_value(layout, 'p', 'at', 'L')}\n"
         "def put(part, i, v):\n"
-        "    p = cell(part, i)\n"
+        "    p, at = base(part, i), offset(part, i)\n"
         f"    {put}\n"
         "    return v\n"
         "def hold(q, place, v):\n    return v\n"
@@ -77,7 +86,7 @@ def vector_source(layout: Layout, places: int) -> str:
     return (
         "def write(p, v):\n"
         f"    for k in range({length}):\n"
-        f"        store(p + k * {step}, T0(element(v, k)))\n"
+        f"        store(p, k * {step}, T0(element(v, k)))\n"
         "    return p\n"
         "def get(part, i):\n    return cell(part, i)\n"
         "def put(part, i, v):\n    return write(cell(part, i), v)\n"
@@ -102,7 +111,7 @@ def policy_source(layout: Layout) -> str:
 
 def item_source(inputs: tuple[np.dtype, ...]) -> str:
     """`item(xs, i)`: a number, or a tuple of one from each column."""
-    reads = [f"load(xs[{c}] + i * {d.itemsize}, X{c})" for c, d in enumerate(inputs)]
+    reads = [f"load(xs[{c}], i * {d.itemsize}, X{c})" for c, d in enumerate(inputs)]
     value = reads[0] if len(reads) == 1 else "(" + ", ".join(reads) + ",)"
     return f"def item(xs, i):\n    return {value}\n"
 
@@ -116,19 +125,23 @@ def give_source(layout: Layout, nullable: tuple[bool, ...]) -> str:
         return (
             "def give(out, i, answer):\n"
             f"    for k in range({layout.length}):\n"
-            f"        store(out[0] + i * {layout.width} + k * {step}, Y0(answer[k]))\n"
+            f"        store(out[0], i * {layout.width} + k * {step}, Y0(answer[k]))\n"
         )
     paths, lines = layout.paths("answer"), []
     for k, path in enumerate(paths):
         apart = f"out[{2 * k + 1}]" if len(paths) > 1 else layout.width
-        write = f"store(out[{2 * k}] + i * {apart}, Y{k}({{}}))"
+        write = f"store_answer(out[{2 * k}], i * {apart}, Y{k}({{}}))"
         if nullable[k]:
-            null = f"store(out[{2 * len(paths)}] + i * {len(paths)} + {k}, yes)"
-            written = write.format(f"known({path})")
-            lines += [f"if {path} is None:", f"    {null}", "else:", f"    {written}"]
+            marks = f"out[{2 * len(paths)}], i * {len(paths)} + {k}"
+            lines += [f"store_answer({marks}, is_null({path}))", write.format(f"known({path})")]
         else:
             lines.append(write.format(path))
     return "def give(out, i, answer):\n" + "".join(f"    {line}\n" for line in lines)
+
+
+def size_source(layout: Layout) -> str:
+    """`state_size(q)`: a constant, so that code for other sizes is left out."""
+    return f"def state_size(q):\n    return {len(layout.leaves)}\n"
 
 
 def attach_source(fields: dict[str, np.dtype | None]) -> str:
@@ -143,4 +156,6 @@ def attach_source(fields: dict[str, np.dtype | None]) -> str:
         "def move(column, to, start, n):\n    move_cells(column, to, start, n)\n"
         "def prefetch(column, i):\n    prefetch_cell(column, i)\n"
         "def below(column, i, x):\n    return count_below(cell(column, i), x)\n"
+        "def lowest_bit(x):\n    return zeros_below(x)\n"
+        "def highest_bit(x):\n    return 63 - zeros_above(x)\n"
     )

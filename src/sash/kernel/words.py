@@ -58,7 +58,13 @@ class Windows(NamedTuple):
     n: int
     lo: Address
     hi: Address
-    even: int = 0  # from a window to the next that it overlaps, neither end moves by two rows
+    shape: int = 0  # what is known of all of them
+
+
+EVEN, IN_STEP, SOME = 1, 2, 4
+"""Shapes. EVEN: from a window to the next that it overlaps, neither end moves by two rows. IN_STEP:
+each is one row after the last, none is empty, and lo and hi are those of the first. SOME: none is
+empty."""
 
 
 COLUMNS = {name: np.dtype(name.lower()) for name in ("Int64", "Int32", "Int8", "Float64")}
@@ -73,7 +79,9 @@ def dtype_of(annotation: Any) -> np.dtype | None:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _word(name: str, meaning: str) -> Callable[..., Any]:
+def word(name: str, meaning: str) -> Callable[..., Any]:
+    """A new word; `bind` replaces it by a function wherever steps call it."""
+
     def unbound(*_: Any) -> Any:
         raise RuntimeError(f"{name}: {meaning}; it has no meaning before kernel.bind")
 
@@ -82,29 +90,41 @@ def _word(name: str, meaning: str) -> Callable[..., Any]:
     return unbound
 
 
-combine = _word("combine", "combine(older, younger): the monoid's operator")
-inverse = _word("inverse", "inverse(total, old): total without its older part")
-one = _word("one", "one(q): the monoid's identity")
-get = _word("get", "get(q.part, i): the partial in cell i")
-put = _word("put", "put(q.part, i, v): put a partial in cell i, and give it back")
-hold = _word("hold", "hold(q, place, v): keep a partial in a place of its own")
-lift = _word("lift", "lift(q, x): the partial of one input item")
-lower = _word("lower", "lower(v): the answer of a partial")
-policy = _word("policy", "policy(total, old): whether the oldest items, old, are to be evicted")
-move = _word("move", "move(column, to, start, n): copy n cells of a tree's column; may overlap")
-prefetch = _word("prefetch", "prefetch(column, i): ask for a cell of a tree's column ahead of time")
-below = _word("below", "below(column, i, x): of cells i to i + BELOW - 1, how many are less than x")
-numbers = _word("numbers", "numbers(address): the 64-bit integers there, indexed as they are")
-item = _word("item", "item(xs, i): input item i")
-cycles = _word("cycles", "cycles(): the processor's cycle counter")
-give = _word("give", "give(out, i, answer): write answer i")
+combine = word("combine", "combine(older, younger): the monoid's operator")
+inverse = word("inverse", "inverse(total, old): total without its older part")
+state_size = word("state_size", "state_size(q): how many numbers a partial has; 1 of a vector")
+one = word("one", "one(q): the monoid's identity")
+get = word("get", "get(q.part, i): the partial in cell i")
+straight = word(
+    "straight",
+    "straight(q.part, i): the cells from i on, as many as `straight_run` says, as 0, 1, 2, …",
+)
+straight_run = word(
+    "straight_run", "straight_run(q.part, i): how many cells from i on lie one after the other"
+)
+put = word("put", "put(q.part, i, v): put a partial in cell i, and give it back")
+hold = word("hold", "hold(q, place, v): keep a partial in a place of its own")
+lift = word("lift", "lift(q, x): the partial of one input item")
+lower = word("lower", "lower(v): the answer of a partial")
+policy = word("policy", "policy(total, old): whether the oldest items, old, are to be evicted")
+move = word("move", "move(column, to, start, n): copy n cells of a tree's column; may overlap")
+prefetch = word("prefetch", "prefetch(column, i): ask for a cell of a tree's column ahead of time")
+below = word("below", "below(column, i, x): of cells i to i + BELOW - 1, how many are less than x")
+lowest_bit = word("lowest_bit", "lowest_bit(x): the place of the lowest bit of x, which is not 0")
+highest_bit = word(
+    "highest_bit", "highest_bit(x): the place of the highest bit of x, which is not 0"
+)
+numbers = word("numbers", "numbers(address): the 64-bit integers there, indexed as they are")
+item = word("item", "item(xs, i): input item i")
+cycles = word("cycles", "cycles(): the processor's cycle counter")
+give = word("give", "give(out, i, answer): write answer i")
 
-attach = _word("attach", "attach(memory): the columns, from what a driver was given")
-start = _word("start", "start(q): the algorithm's empty window")
-insert = _word("insert", "insert(q, at, v): the algorithm's insert")
-evict = _word("evict", "evict(q, at): the algorithm's evict")
-query = _word("query", "query(q, at): the algorithm's query, a partial")
-size = _word("size", "size(at): how many items are in the window")
+attach = word("attach", "attach(memory): the columns, from what a driver was given")
+start = word("start", "start(q): the algorithm's empty window")
+insert = word("insert", "insert(q, at, v): the algorithm's insert")
+evict = word("evict", "evict(q, at): the algorithm's evict")
+query = word("query", "query(q, at): the algorithm's query, a partial")
+size = word("size", "size(at): how many items are in the window")
 
 BELOW = 8
 """Cells that `below` compares at once; a processor does it in two instructions, or one."""

@@ -28,7 +28,7 @@ class Rings:
     """Room for a queue with several columns; the cursors f and e bound its rows.
 
     Enlarged before a batch to the next power of two, halved when three quarters are
-    free: amortized O(1) moves an operation, at most 4 n + LEAST rows.
+    free: amortized O(1) moves per operation, at most 4 n + LEAST rows.
     """
 
     chunked = False

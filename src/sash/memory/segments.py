@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from sash.kernel.layout import Layout
-from sash.kernel.words import _word, dtype_of
+from sash.kernel.words import dtype_of, word
 from sash.memory.columns import Table, held_rows, new_cells
 
 FIELDS = 3  # the logarithm of how many numbers a level has in the column `levels`
@@ -28,7 +28,7 @@ SPARE = 4096
 
 Place = tuple[int, int]  # a level and a node, or a level and a page
 
-fetch = _word("fetch", "fetch(q, level, j): the cell of a node that is neither in head nor tail")
+fetch = word("fetch", "fetch(q, level, j): the cell of a node that is neither in head nor tail")
 
 
 def cell(q: Any, level: int, j: int) -> int:

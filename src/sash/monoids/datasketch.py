@@ -90,7 +90,7 @@ def ThetaSketch(lg_k: int = 12) -> Monoid:
     """A theta sketch of distinct items, as bytes: what Spark's theta_sketch_agg gives.
 
     Sketches of several sets can be intersected and subtracted. It keeps up to 2 ** lg_k
-    hashes (lg_k from 5 to 26). Items are integers, floats or text, but for the empty one.
+    hashes (lg_k from 5 to 26). Items are integers, floats or text that is not empty.
 
     >>> import datasketches
     >>> w = ThetaSketch()

@@ -1,8 +1,8 @@
 """A hash of what a function computes: code, constants, captured values, what it calls.
 
 Functions, classes and objects are walked once each, however they refer to each other; those of
-Python's own library and of the packages in `FOREIGN` count by name. What a function captures
-has to be plain: of a table or a logger no hash says whether it is still the same.
+Python's own library and of the packages in `FOREIGN` count by name. Values that a
+function captures have to be plain: no hash says whether a table or a logger is still the same.
 """
 
 from __future__ import annotations
@@ -233,7 +233,7 @@ class _Walk:
             self._feed_attributes(state)
 
     def _feed_attributes(self, attributes: dict[str, Any]) -> None:
-        """What is not plain matters only where a function uses an attribute of that name."""
+        """A value that is not plain matters only where a function uses an attribute of its name."""
         before = self._trail
         for name, value in attributes.items():
             self._say(name)

@@ -73,7 +73,13 @@ def place(x: Any, i: Any, size: Any) -> Any:
 
 
 def bloom_contains(answer: np.ndarray, x: Any, hashes: int) -> bool:
-    """Whether a Bloom filter's answer can have seen `x`; never False if it has."""
+    """Whether a Bloom filter's answer can have seen `x`; never False if it has.
+
+    >>> w = Bloom(bits=1024, hashes=3)
+    >>> seen = w.lower(w.combine(w.lift("ann"), w.lift("bob")))
+    >>> bloom_contains(seen, "ann", 3), bloom_contains(seen, "cyd", 3)
+    (True, False)
+    """
     number = as_number(x)
     bits = [place(number, i, len(answer) * BITS) for i in range(hashes)]
     return all(int(answer[bit // BITS]) >> (bit % BITS) & 1 for bit in bits)
@@ -103,7 +109,13 @@ def CountMin(width: int, depth: int) -> Monoid:
 
 
 def countmin_estimate(answer: np.ndarray, x: Any, depth: int) -> int:
-    """About how often a CountMin's answer has seen `x`; never less than it has."""
+    """About how often a CountMin's answer has seen `x`; never less than it has.
+
+    >>> w = CountMin(width=64, depth=4)
+    >>> seen = w.lower(w.combine(w.lift("ann"), w.combine(w.lift("bob"), w.lift("ann"))))
+    >>> countmin_estimate(seen, "ann", 4), countmin_estimate(seen, "cyd", 4)
+    (2, 0)
+    """
     number, width = as_number(x), len(answer) // depth
     return min(int(answer[row * width + place(number, row, width)]) for row in range(depth))
 

@@ -3,7 +3,7 @@
     sash.show(swag.DABALite(m.Max()), [3, 1, 4, 1, 5, 9, 2, 6], size=4)
 
 A picture is a recording of the real algorithm over partials that know their rows (`trace.py`),
-drawn by a script in the page itself (`layout.js`, `draw.js`, `picture.js`).
+drawn by a script in the page itself (`layout.js`, `draw.js`, `export.js`, `picture.js`).
 """
 
 from __future__ import annotations

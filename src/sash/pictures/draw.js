@@ -40,7 +40,7 @@ function draw(layout) {
   for (const { group, y, bars } of layout.groups) {
     const narrow = layout.at.left < 100;
     fresh.append(element("text", { class: "group", x: narrow ? 4 : 0, y: narrow ? y - 4 : y + 14 },
-                         narrow ? group : fitted(group, 108)));
+                         narrow ? group : fitted(group, 114)));
     for (const bar of bars) {
       const style = `bar${bar.made ? " made" : bar.read ? " read" : ""}${bar.cut ? " cut" : ""}`;
       box(bar.key, style, bar.x, bar.y, bar.width, BAR, recording.partials[bar.partial].value);

@@ -8,7 +8,8 @@ let recording, measure, current = 0, playing = null;
 page.innerHTML = `<header><h1></h1><p class="lead"></p></header><nav></nav>
 <div class="controls">
   <span class="buttons"><button data-go="-1" aria-label="previous step">◀</button><button
-  data-play aria-label="play">▶▶</button><button data-go="1" aria-label="next step">▶</button></span>
+  data-play aria-label="play">▶▶</button><button data-go="1" aria-label="next step">▶</button><button
+  data-svg title="save this step as SVG">SVG</button></span>
   <span class="count" aria-live="polite"></span><code class="call"></code>
   <span class="answer"></span></div>
 <div class="cost"></div><div class="stage" tabindex="0"><svg role="img"></svg></div>
@@ -16,7 +17,7 @@ page.innerHTML = `<header><h1></h1><p class="lead"></p></header><nav></nav>
 <span><i class="kept"></i>partial that is kept</span><span><i class="read"></i>read in this step</span>
 <span><i class="made"></i>made in this step</span></p>
 <p class="keys"><kbd>←</kbd> <kbd>→</kbd> one step, <kbd>↑</kbd> <kbd>↓</kbd> one answer,
-<kbd>Home</kbd> <kbd>End</kbd> to the ends, <kbd>space</kbd> plays</p>
+<kbd>Home</kbd> <kbd>End</kbd> to the ends, <kbd>space</kbd> plays, <kbd>s</kbd> saves the step as SVG</p>
 <details class="card"><summary>The algorithm in a few lines</summary><pre></pre></details>`;
 const find = (selector) => page.querySelector(selector);
 const stage = find(".stage svg");
@@ -89,6 +90,7 @@ const KEYS = {
   ArrowRight: () => show(current + 1), ArrowLeft: () => show(current - 1),
   ArrowDown: () => toAnswer(1), ArrowUp: () => toAnswer(-1),
   Home: () => show(0), End: () => show(recording.steps.length - 1), " ": play,
+  s: () => saveSvg(stage),
 };
 document.addEventListener("keydown", (event) => {
   const move = KEYS[event.key];
@@ -102,6 +104,7 @@ for (const button of page.querySelectorAll("[data-go]")) {
   button.addEventListener("click", () => { stop(); show(current + Number(button.dataset.go)); });
 }
 find("[data-play]").addEventListener("click", play);
+find("[data-svg]").addEventListener("click", () => saveSvg(stage));
 
 let touched = null;
 stage.addEventListener("pointerdown", (event) => { touched = event.clientX; });

@@ -38,8 +38,16 @@ class Picture:
         )
 
     def save(self, path: str | Path) -> Path:
-        """Write the page as one file; gives its path."""
+        """Write the page as one file; gives its path.
+
+        The page saves the step that it shows as SVG, with the key `s` or a button.
+        """
         target = Path(path)
+        if target.suffix.lower() not in (".html", ".htm"):
+            raise ValueError(
+                f"save: {target.name}: a picture is a page, so its name ends with .html; "
+                "the page itself saves steps as SVG, with the key s"
+            )
         target.write_text(self.html(), encoding="utf-8")
         return target
 
@@ -62,7 +70,7 @@ class Picture:
 
 
 def _script() -> str:
-    return "\n".join(map(_asset, ("layout.js", "draw.js", "picture.js")))
+    return "\n".join(map(_asset, ("layout.js", "draw.js", "export.js", "picture.js")))
 
 
 @cache

@@ -13,7 +13,7 @@ from sash.engine.slicer import Slicer
 from sash.pictures.recording import Recording, Step, said
 from sash.pictures.rows import Shown, StateRows
 from sash.pictures.trace import Row, Trace, Traced
-from sash.plan.explain import counted, slices_line
+from sash.plan.explain import counted, slices_in_words
 from sash.plan.plan import Plan, State
 from sash.plan.slicing import Slices
 from sash.swag.parts import Part
@@ -66,7 +66,7 @@ def of_slices(shown: Shown) -> list[Recording]:
         taken = StateRows(states[0], columns, shown.query.time)
         cut = cuts[number]
         assert cut is not None
-        play = Play(shown, shown.plan.slices[number], taken, cut, states[0])
+        play = Play(shown, shown.plan.slices[number], taken, cut, states)
         for state in states:
             frame = shown.plan.frames[state.frame]
             play.add(state, KindAtWork(shown.plan, frame, rows, slicers, None, None))
@@ -94,14 +94,16 @@ class Play:
     """Slice by slice: its rows are combined, then the windows that end with it are answered."""
 
     def __init__(
-        self, shown: Shown, slices: Slices, taken: StateRows, cuts: Bounds, first: State
+        self, shown: Shown, slices: Slices, taken: StateRows, cuts: Bounds, states: list[State]
     ) -> None:
-        assert first.monoid is not None
-        self.trace = Trace(first.monoid)
-        line = slices_line(shown.plan, slices).removeprefix("slices").strip()
+        assert states[0].monoid is not None
+        self.trace = Trace(states[0].monoid)
+        numbers = [state.number for state in states]
+        names = [output.name for output in shown.plan.outputs if output.state in numbers]
+        line = slices_in_words(shown.plan, slices)
         card = inspect.getdoc(inspect.getmodule(type(slices))) or ""
-        title, lead = "The slices that windows share", f"{shown.lead}, {line}"
-        self.recording = Recording(title, lead, self.trace, card)
+        title = f"The slices of {', '.join(names)}"
+        self.recording = Recording(title, f"{shown.lead}, {line}", self.trace, card)
         for value, time in zip(taken.values, shown.times, strict=True):
             self.recording.add_row(value, time)
         self._taken, self._cuts = taken, cuts

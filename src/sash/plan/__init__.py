@@ -1,5 +1,7 @@
 """Plans: from a definition to frames, shared states, and the algorithm that keeps each."""
 
+from sash.plan.about import About, about_of
+from sash.plan.checks import UnfitColumn, UnknownColumn
 from sash.plan.choose import Choice, Need, choose
 from sash.plan.definition import Aggregation, Query
 from sash.plan.explain import Explanation, explain
@@ -7,6 +9,7 @@ from sash.plan.plan import FramePlan, Options, Output, Plan, State, plan_of
 from sash.plan.sharing import Shared, share
 
 __all__ = [
-    "Aggregation", "Choice", "Explanation", "FramePlan", "Need", "Options", "Output", "Plan",
-    "Query", "Shared", "State", "choose", "explain", "plan_of", "share",
+    "About", "Aggregation", "Choice", "Explanation", "FramePlan", "Need", "Options", "Output",
+    "Plan", "Query", "Shared", "State", "UnfitColumn", "UnknownColumn", "about_of", "choose",
+    "explain", "plan_of", "share",
 ]  # fmt: skip

@@ -64,10 +64,13 @@ def _as(value: Value, kind: pa.DataType) -> Value:
     return value if value.type == kind else value.cast(kind)
 
 
-def _binary(function: Any) -> Callable[[Value, Value], Value]:
+def _binary(function: Any, checked: Any) -> Callable[[Value, Value], Value]:
+    """Arithmetic of two values; of floats without a check, as they do not overflow."""
+
     def build(a: Value, b: Value) -> Value:
         a, b = _alike(a, b)
-        return function(a, b)
+        floats = pa.types.is_floating(a.type) and pa.types.is_floating(b.type)
+        return (function if floats else checked)(a, b)
 
     return build
 
@@ -286,9 +289,9 @@ ANY = 1 << 30
 Build = Callable[..., Any]
 
 FUNCTIONS: dict[str, tuple[int, int, Build]] = {
-    "+": (2, 2, _binary(pc.add_checked)),
-    "-": (2, 2, _binary(pc.subtract_checked)),
-    "*": (2, 2, _binary(pc.multiply_checked)),
+    "+": (2, 2, _binary(pc.add, pc.add_checked)),
+    "-": (2, 2, _binary(pc.subtract, pc.subtract_checked)),
+    "*": (2, 2, _binary(pc.multiply, pc.multiply_checked)),
     "/": (2, 2, _unless_zero(pc.divide, double=True)),
     "%": (2, 2, _remainder),
     "div": (2, 2, _whole_division),

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from sash.monoids.collections import Collect
+from sash.monoids.distinct import CountDistinct
 from sash.monoids.extremes import ArgMax, ArgMin, Max, Min
 from sash.monoids.quantiles import Quantiles
+from sash.monoids.sketches import HyperLogLog
+from sash.monoids.sums import Sum
 from sash.plan.definition import Aggregation, Query
-from sash.plan.types import is_ranked
+from sash.plan.types import is_ranked, is_short_decimal
 from sash.windows.frames import OwnBounds, Policy
 
 if TYPE_CHECKING:
@@ -32,6 +36,12 @@ def from_rows(a: Aggregation, query: Query, schema: pa.Schema, options: Options)
     kind = schema.field(a.columns[0]).type
     if recipe.factory is Quantiles:
         return _percentile(a, kind, recipe.arguments.get("at", 0.5))
+    if recipe.factory is HyperLogLog:  # a merge of registers per row takes longer than counting
+        return replace(a, how="distinct", monoid=CountDistinct())
+    if recipe.factory is Collect and len(a.columns) == 1:
+        return replace(a, how="collect")
+    if recipe.factory is Sum and is_short_decimal(kind):
+        return replace(a, how="decimal")
     if recipe.factory in BY_ROW and is_ranked(kind) and options.rows == "whole":
         return replace(a, how="argument", columns=a.columns * 2, monoid=BY_ROW[recipe.factory]())
     return a

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from sash.monoids.monoid import Monoid
+from sash.plan.about import About, concerning
 from sash.plan.arrow_expressions import types_of
 from sash.plan.expressions import PLAIN_NAME, Expression
 from sash.plan.types import number_type
@@ -27,15 +29,35 @@ class UnknownColumn(KeyError):
         return str(self.args[0])
 
     def __reduce__(self) -> Any:
-        return type(self), (self.args[0], self.column)
+        return type(self), (self.args[0], self.column), self.__dict__
 
 
-def check_known(name: str, names: Sequence[str], where: str, hint: str = "") -> None:
+class UnfitColumn(TypeError):
+    """A column whose type does not fit: what is wrong, and apart from it what to do."""
+
+    def __init__(self, wrong: str, advice: str, column: str) -> None:
+        super().__init__(f"{wrong}: {advice}")
+        self.wrong, self.advice, self.column = wrong, advice, column
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.wrong, self.advice, self.column), self.__dict__
+
+
+def check_known(name: str, names: Sequence[str], where: About, hint: str = "") -> None:
     """Raise UnknownColumn, with all names and the nearest, if there is no such column."""
     if name not in names:
+        if not hint and re.search(r"[-+*/%(<>=]", name):
+            hint = f"for an expression, write sf.expr({name!r})"
         hint = f"; {hint}" if hint else nearest(name, names)
         there = f"there are {', '.join(names)}" if names else "the table has no columns"
-        raise UnknownColumn(f"{where}: no column {name!r}; {there}{hint}", name)
+        problem = UnknownColumn(f"{where}: no column {name!r}; {there}{hint}", name)
+        raise concerning(problem, where)
+
+
+def taken(out: str) -> ValueError:
+    """The error for an output that has the name of a column."""
+    wrong = ValueError(f"{out}: there is a column of that name already; choose another")
+    return concerning(wrong, About("output", out))
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
@@ -66,7 +88,7 @@ def check_types(
     try:
         return types_of(expressions, schema)
     except (TypeError, ValueError) as problem:
-        raise type(problem)(f"{out}: {problem}") from problem
+        raise concerning(type(problem)(f"{out}: {problem}"), About("output", out)) from problem
 
 
 def check_time(name: str, kind: pa.DataType) -> None:
@@ -74,19 +96,15 @@ def check_time(name: str, kind: pa.DataType) -> None:
     number = pa.types.is_integer(kind) or pa.types.is_floating(kind)
     moment = pa.types.is_timestamp(kind) or pa.types.is_date(kind)
     if not (number or moment) or pa.types.is_float16(kind):
-        raise TypeError(
-            f"the time column {name!r} is {kind}; it must be a timestamp, a date or a number: "
-            "cast it first"
-        )
+        wrong = f"the time column {name!r} is {kind}; it must be a timestamp, a date or a number"
+        raise UnfitColumn(wrong, "cast it first", name)
 
 
 def check_key(name: str, kind: pa.DataType) -> None:
     """Raise TypeError if a column cannot be a key."""
     if pa.types.is_nested(kind):
-        raise TypeError(
-            f"the key {name!r} is {kind}; a key is a number, text, bytes, a time or a boolean: "
-            "make its parts columns of their own, or one text of them"
-        )
+        wrong = f"the key {name!r} is {kind}; a key is a number, text, bytes, a time or a boolean"
+        raise UnfitColumn(wrong, "make its parts columns of their own, or one text of them", name)
 
 
 def check_frame(out: str, frame: Frame, time: str, schema: pa.Schema) -> None:

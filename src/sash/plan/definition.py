@@ -12,6 +12,7 @@ from sash.monoids.categories import ByCategory, Percentile
 from sash.monoids.ends import First, Last
 from sash.monoids.monoid import Monoid
 from sash.monoids.sums import Count
+from sash.plan.about import About, about, concerning
 from sash.plan.arrow_expressions import types_of
 from sash.plan.checks import (
     check_frame,
@@ -21,9 +22,10 @@ from sash.plan.checks import (
     check_types,
     check_unit,
     instead,
+    taken,
 )
 from sash.plan.expressions import Call, Column, Expression, as_condition, as_input, columns_of, walk
-from sash.plan.periodic import KIND, WINDOW, Periodic
+from sash.plan.periodic import KIND, WINDOW, Periodic, unfilled
 from sash.plan.spine import Spine
 from sash.windows import Frame, as_frame, shaped
 from sash.windows.frames import Calendar, Delta, Policy, Sliding, Until
@@ -301,16 +303,30 @@ class Query:
                 found[TIME] = Call("time_number", (Column(self.time),))
         return found
 
-    def needed(self) -> Iterator[tuple[str, str]]:
+    def output_of(self, name: str) -> str:
+        """The output that an aggregation is, or that is computed from it."""
+        read_by = (out for out, result in self.results.items() if name in columns_of(result))
+        return name if name in self.outputs else next(read_by, name)
+
+    def without_filling(self) -> Query:
+        """The definition whose windows of `every` all have rows."""
+        if self.every is None or not self.every.fills:
+            return self
+        asked = {out: replace(a, frame=unfilled(a.frame)) for out, a in self.aggregations.items()}
+        return replace(self, every=self.every.unfilled, aggregations=asked)
+
+    def needed(self) -> Iterator[tuple[About, str]]:
         """The input columns that are needed, each with what needs it."""
         derived = self.derived
-        yield from (("by", name) for name in self.by)
-        yield from (("time", name) for name in (self.time, *self.ties))
+        yield from ((About("key", name), name) for name in self.by)
+        yield from ((About("time", name), name) for name in (self.time, *self.ties))
         for out, a in self.aggregations.items():
+            subject = About("output", self.output_of(out))
             for name in a.reads:
                 inputs = columns_of(derived[name]) if name in derived else [name]
-                yield from ((out.partition(" #")[0], name) for name in inputs)
-        yield from () if self.spine is not None else self.own()
+                yield from ((subject, name) for name in inputs)
+        own = () if self.spine is not None else self.own()
+        yield from ((About("output", out), name) for out, name in own)
 
     def own(self) -> Iterator[tuple[str, str]]:
         """The columns of the row itself, in the input or in the spine, that results read, each with
@@ -359,20 +375,25 @@ class Query:
         """Raise an error that names the column, what is wrong and what to do."""
         for where, name in self.needed():
             check_known(name, schema.names, where)
-        check_time(self.time, schema.field(self.time).type)
+        with about("time", self.time):
+            check_time(self.time, schema.field(self.time).type)
         rows = schema if self.spine is None else self._check_spine(schema)
         for name in self.by:
-            check_key(name, schema.field(name).type)
-            if name in self.window:
-                raise ValueError(f"the key {name!r} has the name of a column of every: rename it")
+            with about("key", name):
+                check_key(name, schema.field(name).type)
+                if name in self.window:
+                    has = f"the key {name!r} has the name of a column of every"
+                    raise ValueError(f"{has}: rename it")
         for out in dict.fromkeys((*self.outputs, *self.aggregations)):
             if out in (rows.names if self.every is None else self.window + self.by):
-                raise ValueError(f"{out}: there is a column of that name already; choose another")
+                raise taken(out)
         for out, a in self.aggregations.items():
-            check_types(out.partition(" #")[0], a.derived, schema)
+            check_types(self.output_of(out), a.derived, schema)
         full = self.with_derived(schema)
-        for out, a in self.aggregations.items():
-            self._check_one(out, a, full)
+        for name, a in self.aggregations.items():
+            out = self.output_of(name)
+            with about("output", out):
+                self._check_one(out, a, full)
         self._check_results()
 
     def _check_spine(self, schema: pa.Schema) -> pa.Schema:
@@ -383,7 +404,7 @@ class Query:
             raise ValueError(f"windows at the times of a spine have no meaning with {asked}")
         self.spine.check(self.by, self.time, schema)
         for out, name in self.own():
-            check_known(name, self.spine.schema.names, f"{out}, of the spine")
+            check_known(name, self.spine.schema.names, About("output", out, of_spine=True))
         return self.spine.schema
 
     def _check_one(self, out: str, a: Aggregation, schema: pa.Schema) -> None:
@@ -413,10 +434,11 @@ class Query:
         for out, result in self.results.items():
             for name in columns_of(result):
                 if name not in self._answered:
-                    raise ValueError(
+                    problem = ValueError(
                         f"{out}: a window has no row of its own to take {name} from; with every, "
                         "results are made of aggregations, window_start and window_end"
                     )
+                    raise concerning(problem, About("output", out))
 
     def answer_types(self, schema: pa.Schema) -> dict[str, pa.DataType | None]:
         """The types of all aggregations' answers, where they are known beforehand."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -12,6 +12,8 @@ from sash.plan.plan import FramePlan, Plan, State
 from sash.plan.slicing import Slices
 from sash.windows.duration import Duration
 
+NOTHING: Mapping[int, str] = {}
+
 FROM_BOUNDS = {
     "count": "the length of the window, no state",
     "known": "counted from the rows that are null, no state",
@@ -19,6 +21,7 @@ FROM_BOUNDS = {
     "nth": "the row at a place of the window, no state",
     "function": "called with the window's values, O(window) per row; a monoid, as in "
     "sf.apply(Monoid(name, identity, lift, combine), …), would take O(1)",
+    "collect": "the rows of the window, copied: O(window) per row, no state",
     "rank": "a tree of counts by value, O(log n) per row",
     "first": "the row at the start of the window, no state",
     "last": "the row at the end of the window, no state",
@@ -40,7 +43,7 @@ class Explanation(str):
 
     plan: Plan
     steps: tuple[Step, ...]
-    kept: dict[int, str]
+    kept: Mapping[int, str]
 
     def with_steps(self, *before: Step) -> Explanation:
         """The same, with what comes before and after the executor's own steps."""
@@ -48,17 +51,17 @@ class Explanation(str):
 
     def json(self) -> dict[str, Any]:
         """The plan as data that JSON can hold."""
-        return as_data(self.plan, self.steps)
+        return as_data(self.plan, self.steps, self.kept)
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return as_html(self.plan, self.steps)
+        return as_html(self.plan, self.steps, self.kept)
 
 
 def explain(
-    plan: Plan, steps: Sequence[Step] = (), kept: dict[int, str] | None = None
+    plan: Plan, steps: Sequence[Step] = (), kept: Mapping[int, str] = NOTHING
 ) -> Explanation:
     """The plan, a line per frame and per state; `steps`: what an executor adds to it.
 
@@ -79,17 +82,17 @@ def explain(
     lines += [slices_line(plan, each) for each in plan.slices]
     for frame in plan.frames:
         lines.append(f"{frame.number + 1}. {frame.frame}; bounds: {frame.bounds}")
-        if kept is not None and frame.number in kept:
+        if frame.number in kept:
             lines.append(f"   keeps {kept[frame.number]}")
         lines += [f"   {line}" for state in plan.over(frame) for line in state_lines(plan, state)]
     lines += [f"{out} = {result}" for out, result in plan.query.results.items()]
     found = Explanation("\n".join(lines))
-    found.plan, found.steps, found.kept = plan, tuple(steps), kept or {}
+    found.plan, found.steps, found.kept = plan, tuple(steps), kept
     return found
 
 
 def spine_step(query: Query) -> list[Step]:
-    """Whose rows have the answers, where that is another table."""
+    """The table whose rows have the answers, where that is a spine."""
     return [] if query.spine is None else [Step("spine", str(query.spine))]
 
 
@@ -101,6 +104,11 @@ def head(query: Query, frames: int) -> str:
 
 
 def slices_line(plan: Plan, slices: Slices) -> str:
+    """The line of `explain` about slices."""
+    return f"slices    {slices_in_words(plan, slices)}"
+
+
+def slices_in_words(plan: Plan, slices: Slices) -> str:
     """Where rows are cut, and which windows are made of the slices."""
     rows, unit = slices.by == "count", plan.unit
     lengths = [_span(n, rows, unit) for n in dict.fromkeys(slices.lengths)]
@@ -111,7 +119,7 @@ def slices_line(plan: Plan, slices: Slices) -> str:
     else:
         cut = f"{len(slices.edges)} slices every {_span(slices.period, rows, unit)}"
     windows = " and ".join(str(number + 1) for number in slices.frames)
-    return f"slices    {cut}: rows are combined once per key and slice, for windows {windows}"
+    return f"{cut}: rows are combined once per key and slice, for windows {windows}"
 
 
 MOST_LENGTHS = 4
@@ -164,7 +172,9 @@ def how(state: State) -> str:
     return f"{state.choice}{over}{pieces}; {way}"
 
 
-def as_data(plan: Plan, steps: Sequence[Step] = ()) -> dict[str, Any]:
+def as_data(
+    plan: Plan, steps: Sequence[Step] = (), kept: Mapping[int, str] = NOTHING
+) -> dict[str, Any]:
     """The plan as data that JSON can hold."""
     return {
         "keys": list(plan.query.by),
@@ -173,7 +183,7 @@ def as_data(plan: Plan, steps: Sequence[Step] = ()) -> dict[str, Any]:
         "every": None if plan.query.every is None else str(plan.query.every),
         "spine": _spine(plan.query),
         "slices": [_slices(each) for each in plan.slices],
-        "frames": [_frame(frame) for frame in plan.frames],
+        "frames": [_frame(frame, kept) for frame in plan.frames],
         "states": [_state(state) for state in plan.states],
         "outputs": [
             {"name": o.name, "state": o.state, "member": o.member, "type": str(o.type)}
@@ -193,8 +203,14 @@ def _spine(query: Query) -> dict[str, Any] | None:
     return {"keys": list(spine.by), "time": spine.time, "closed": spine.closed}
 
 
-def _frame(frame: FramePlan) -> dict[str, Any]:
-    return {"number": frame.number, "frame": str(frame.frame), "bounds": frame.bounds}
+def _frame(frame: FramePlan, kept: Mapping[int, str]) -> dict[str, Any]:
+    """A frame; `keeps`: on a stream, what stays between batches."""
+    return {
+        "number": frame.number,
+        "frame": str(frame.frame),
+        "bounds": frame.bounds,
+        "keeps": kept.get(frame.number),
+    }
 
 
 def _slices(slices: Slices) -> dict[str, Any]:
@@ -228,7 +244,7 @@ def _state(state: State) -> dict[str, Any]:
 STYLE = "border: 1px solid color-mix(in srgb, currentColor 30%, transparent); border-radius: .5em"
 
 
-def as_html(plan: Plan, steps: Sequence[Step] = ()) -> str:
+def as_html(plan: Plan, steps: Sequence[Step] = (), kept: Mapping[int, str] = NOTHING) -> str:
     """The plan as boxes: rows, frames, the states of each, and the answers read from them."""
     parts = [f"<b>{escape(head(plan.query, len(plan.frames)))}</b>"]
     all_steps = [*spine_step(plan.query), *steps]
@@ -242,6 +258,8 @@ def as_html(plan: Plan, steps: Sequence[Step] = ()) -> str:
             for state in plan.over(frame)
         )
         title = f"{escape(str(frame.frame))} <small>bounds: {escape(frame.bounds)}</small>"
+        if frame.number in kept:
+            title += f"<div><small>keeps {escape(kept[frame.number])}</small></div>"
         parts.append(
             f'<div style="{STYLE}; padding: .4em .7em; margin: .5em 0">{title}{states}</div>'
         )

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
+from sash.plan.about import About, concerning
 from sash.plan.definition import Aggregation
 from sash.plan.expressions import Call, Column, Expression, replaced
 from sash.windows.frames import Rows
@@ -44,7 +45,8 @@ def lowered(asked: Mapping[str, Expression]) -> Lowered:
 
     for out, e in asked.items():
         if not isinstance(e, Expression):
-            raise TypeError(f'{out}: expected sf.max("x").over(…) or the like, not {e!r}')
+            wrong = TypeError(f'{out}: expected sf.max("x").over(…) or the like, not {e!r}')
+            raise concerning(wrong, About("output", out))
         plain = replaced(replaced(e, results_before), _plainer)
         if isinstance(plain, Aggregation):
             aggregations[out] = plain

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from sash.plan.about import about
 from sash.windows import Closed, Frame, Range, Rows, Sliding, sliding
 from sash.windows.define import sliding_calendar
 from sash.windows.frames import Calendar, SlidingRows, length
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 Kind = Sliding | SlidingRows
 """Windows of one size and slide, by time or by rows."""
+
+F = TypeVar("F")
 
 WINDOW = ("window_start", "window_end")
 KIND = "window"
@@ -35,8 +38,24 @@ class Periodic:
         """The columns that say which window a row of answers is of."""
         return WINDOW if len(self.kinds) == 1 else (KIND, *WINDOW)
 
+    @property
+    def fills(self) -> bool:
+        """Whether windows without rows come out, from a key's first to its last."""
+        return any(isinstance(kind, Sliding) and kind.fill for kind in self.kinds)
+
+    @property
+    def unfilled(self) -> Periodic:
+        """The same windows, but only those that have rows."""
+        return replace(self, kinds=tuple(unfilled(kind) for kind in self.kinds))
+
     def __str__(self) -> str:
-        return "; ".join(map(str, self.kinds)) + ", where answers change" * self.changes
+        text = "; ".join(map(str, self.kinds)) + ", those without rows too" * self.fills
+        return text + ", where answers change" * self.changes
+
+
+def unfilled(frame: F) -> F:
+    """A frame whose windows all have rows."""
+    return replace(frame, fill=False) if isinstance(frame, Sliding) else frame
 
 
 @dataclass(frozen=True)
@@ -51,7 +70,10 @@ class Every:
 
     def of(self, aggregations: dict[str, Aggregation]) -> tuple[Periodic, dict[str, Aggregation]]:
         """The windows of a call, and its aggregations over them."""
-        kinds = {name: self._filled(name, a.frame) for name, a in aggregations.items()}
+        kinds = {}
+        for name, a in aggregations.items():
+            with about("output", name):
+                kinds[name] = self._filled(name, a.frame)
         over = {name: replace(a, frame=kinds[name]) for name, a in aggregations.items()}
         return Periodic(tuple(dict.fromkeys(kinds.values())), self.changes), over
 

@@ -21,6 +21,8 @@ from sash.kernel.layout import Layout
 from sash.monoids.extremes import ArgMax, ArgMin
 from sash.monoids.fingerprint import fingerprint
 from sash.monoids.monoid import Monoid
+from sash.monoids.sums import TwoSums
+from sash.plan.about import About, concerning
 from sash.plan.at_hand import from_rows
 from sash.plan.choose import Choice, Latency, Need, choose
 from sash.plan.definition import Aggregation, Query
@@ -34,11 +36,12 @@ from sash.windows.frames import Calendar, Frame, Groups, OwnBounds, Policy, Rows
 
 Kind = Literal[
     "count", "known", "groups", "first", "last", "nth", "argument", "combine", "distinct",
-    "percentile", "rank", "function", "policy",
+    "percentile", "rank", "function", "policy", "collect", "decimal",
 ]  # fmt: skip
 """How a state is kept: `count`, `known` (rows that are not null), `groups` (of equal time),
 `first`, `last` and `nth` (rows by their place) follow from the bounds of a window; `argument`
-combines measures and looks the argument up by its row; `combine` is a monoid; `distinct`,
+combines measures and looks the argument up by its row; `combine` is a monoid; `decimal` sums
+decimals as integers; `collect` copies the rows of a window; `distinct`,
 `percentile` and `rank` keep a multiset; `function` is called with the window's values;
 `policy` has its own window."""
 
@@ -89,7 +92,8 @@ class State:
     choice: Choice | None = None
     typed: bool = False
     condition: str | None = None  # a column: only rows for which it is true are taken
-    pieces: int = 1  # windows of which the frame's are made, where it leaves rows out
+    pieces: int = 1  # runs of rows of which windows are made, where the frame leaves rows out
+    windows: int = 1  # how many of them are windows; the others are few rows
     slices: int | None = None  # the slices that its windows are made of; None: of rows
 
     @property
@@ -109,7 +113,7 @@ class State:
         if self.slices is not None:
             return float(max(1, len(self.kept)))
         each = self.choice.cost.item + self.choice.cost.answer
-        return max(1, len(self.kept)) * (self.pieces * each + self.pieces - 1)
+        return max(1, len(self.kept)) * (self.windows * each + self.pieces - 1)
 
 
 @dataclass(frozen=True)
@@ -197,8 +201,12 @@ def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> P
             state = State(len(states), frames[frame].number, kind, columns, asked)
             state = _kept(state, frames[frame], slices, schema, options)
         except ValueError as problem:
-            raise ValueError(f"{', '.join(outs)}: {problem}") from None
-        states.append(replace(state, condition=condition, pieces=frame.pieces))
+            named = list(dict.fromkeys(map(query.output_of, outs)))
+            wrong = ValueError(f"{', '.join(named)}: {problem}")
+            raise concerning(wrong, About("output", named[0])) from None
+        pieces = frame.pieces(bool(query.ties))
+        windows = 2 if frame.exclude is not None and frame.needs_following else 1
+        states.append(replace(state, condition=condition, pieces=pieces, windows=windows))
         place |= {out: (state.number, k) for out, k in zip(outs, members, strict=True)}
     kinds = {
         out: a.result([schema.field(name).type for name in a.columns]) for out, a in given.items()
@@ -304,6 +312,10 @@ def _kept(
     items = None if items is None else max(1, items + 1 + max(0, frame.reach.rows_ahead or 0))
     if kind == "argument":
         return _argument(state, schema, items, options)
+    if kind == "decimal":
+        monoid = TwoSums()
+        choice = choose(Need(monoid, items, latency=options.latency), options.algorithm)
+        return replace(state, monoid=monoid, kept=(monoid.name,), choice=choice, typed=True)
     if kind == "combine":
         cuts = [each for each in slices if frame.number in each.frames]
         if cuts and _sliceable(asked, schema):

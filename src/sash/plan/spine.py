@@ -7,25 +7,25 @@ Frames that count rows count from the last event before t: `rows(50)` is the las
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
+from sash.plan.about import About, about
 from sash.plan.checks import check_known, check_time
 from sash.windows import Closed, Frame, Range
 from sash.windows.frames import OwnBounds, Policy
 
 if TYPE_CHECKING:
-    from sash.plan.definition import Aggregation
+    from sash.plan.definition import Aggregation, Query
 
 Role = Literal["key", "time"]
 
 
 @dataclass(frozen=True)
 class Spine:
-    """Whose times windows end at: its keys in the order of the events', its time, its columns.
+    """The table whose times windows end at: its keys in the order of the events', time, columns.
 
     `closed`: which ends of windows are included, of frames that do not say it themselves;
     "right" and "both" have an event at the very time of a spine row in its windows.
@@ -41,12 +41,17 @@ class Spine:
         """Whether an event at the very time of a spine row is before it."""
         return self.closed in ("right", "both")
 
-    def over(self, aggregations: Mapping[str, Aggregation]) -> dict[str, Aggregation]:
-        """Aggregations over frames that end at a spine row; ValueError where one cannot."""
-        return {out: replace(a, frame=self._frame(out, a)) for out, a in aggregations.items()}
+    def over(self, query: Query) -> Query:
+        """A definition over frames that end at a spine row; ValueError where one cannot."""
+        asked = {}
+        for name, a in query.aggregations.items():
+            out = query.output_of(name)
+            with about("output", out):
+                asked[name] = replace(a, frame=self._frame(out, a))
+        return replace(query, aggregations=asked, spine=self)
 
-    def _frame(self, out: str, a: Aggregation) -> Frame | None:
-        frame, name = a.frame, out.partition(" #")[0]
+    def _frame(self, name: str, a: Aggregation) -> Frame | None:
+        frame = a.frame
         if frame is not None and not isinstance(frame, Frame):
             raise TypeError(
                 f"{name}: at the times of a spine, give a frame of Sash's, not {frame!r}"
@@ -76,13 +81,15 @@ class Spine:
                 f"the spine has {len(self.by)} key(s) ({', '.join(self.by)}), the events have "
                 f"{len(by)} ({', '.join(by)}): name as many, in the same order, in at(…, by=…)"
             )
-        for where, names in (("by", self.by), ("time", (self.time,))):
-            for name in names:
-                check_known(name, self.schema.names, f"{where} of the spine")
-        check_time(self.time, self.schema.field(self.time).type)
-        common_type("time", (time, self.time), events, self.schema)
+        for name in self.by:
+            check_known(name, self.schema.names, About("key", name, of_spine=True))
+        check_known(self.time, self.schema.names, About("time", self.time, of_spine=True))
+        with about("time", self.time, of_spine=True):
+            check_time(self.time, self.schema.field(self.time).type)
+            common_type("time", (time, self.time), events, self.schema)
         for pair in zip(by, self.by, strict=True):
-            common_type("key", pair, events, self.schema)
+            with about("key", pair[1], of_spine=True):
+                common_type("key", pair, events, self.schema)
 
     def __str__(self) -> str:
         keys = f", by {', '.join(self.by)}" if self.by else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from decimal import Decimal
 from typing import Any
 
@@ -15,6 +16,9 @@ BINARY = {
     "NullSafeEQ": "<=>", "Pow": "pow", "Like": "like",
 }  # fmt: skip
 """sqlglot's classes of two arguments."""
+
+MISSING = r"Required keyword: '\w+' missing for <class '[\w.]*\.(\w+)'>"
+"""How sqlglot says that an argument of a class of its own is not there."""
 
 UNARY = {
     "Neg": "negative", "Not": "not", "Abs": "abs", "Sqrt": "sqrt", "Exp": "exp", "Ln": "ln",
@@ -40,9 +44,24 @@ def parse(sql: str) -> Expression:
     try:
         tree = sqlglot.parse_one(sql, dialect="spark")
     except SqlglotError as problem:
-        said = str(problem).splitlines()[0]
-        raise ValueError(f"{sql!r} is not an expression of SQL: {said}") from problem
+        raise ValueError(f"{sql!r} is not an expression of SQL: {said_by(problem)}") from problem
     return from_sqlglot(tree, sql)
+
+
+def said_by(problem: Exception) -> str:
+    """What sqlglot says of SQL that it cannot read, in one line and without its classes.
+
+    >>> said_by(ValueError("Required keyword: 'this' missing for <class 'x.core.GT'>. Line 1"))
+    'an operand of > is missing. Line 1'
+    """
+
+    def plainly(found: re.Match[str]) -> str:
+        name = found[1]
+        return f"an operand of {BINARY[name]}" if name in BINARY else f"a part of {name.upper()}"
+
+    return re.sub(
+        MISSING, lambda found: f"{plainly(found)} is missing", str(problem).splitlines()[0]
+    )
 
 
 def from_sqlglot(tree: Any, sql: str) -> Expression:

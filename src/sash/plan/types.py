@@ -31,6 +31,11 @@ def is_ranked(kind: pa.DataType) -> bool:
                 or pa.types.is_decimal(kind))  # fmt: skip
 
 
+def is_short_decimal(kind: pa.DataType) -> bool:
+    """Whether a column's values are decimals that fit in 64 bits without the point."""
+    return pa.types.is_decimal128(kind) and kind.precision <= 18
+
+
 def unit_of(kind: pa.DataType) -> int | None:
     """Nanoseconds of one step of a time, a date or a duration; None for numbers."""
     if pa.types.is_timestamp(kind) or pa.types.is_duration(kind) or pa.types.is_time(kind):

@@ -26,6 +26,18 @@ class Reader:
 
     `expects`: the fingerprint of the definition that values must be of (`fingerprint(out)`). A
     reader goes on while batches are written, and is told if the definition becomes another one.
+
+    >>> import pyarrow as pa, sash
+    >>> from sash import functions as sf, serve, stores
+    >>> store = stores.open("memory:")
+    >>> live = sash.stream("user", time="t", emit="update", lead=20).agg(
+    ...     n=sf.count().over(sash.range_between(-10, 0)))
+    >>> _ = serve.Sink(store)(live.feed(pa.table({"user": [7, 8, 7], "t": [1, 2, 3]})), 0)
+    >>> reader = serve.Reader(store)
+    >>> reader.get(user=7), reader.get(user=7, now=12), reader.get_many([8, 9])
+    ({'n': 2}, {'n': 1}, [{'n': 1}, {'n': 0}])
+    >>> reader.watermark, reader.batch
+    (3, 0)
     """
 
     def __init__(

@@ -47,6 +47,15 @@ class Sink:
     `url`: "redis://…", "lmdb:folder", or a store; `name`: of the values in it. One sink at a time
     writes under a name: a second one is told. Call it with what a batch has given and the
     batch's number, which only grows; it is also what `foreachBatch` of a Spark stream takes.
+
+    >>> import pyarrow as pa, sash
+    >>> from sash import functions as sf, serve, stores
+    >>> live = sash.stream("user", time="t", emit="update").agg(
+    ...     n=sf.count().over(sash.range_between(-10, 0)))
+    >>> sink = serve.Sink(stores.open("memory:"))
+    >>> values = live.feed(pa.table({"user": [7, 7], "t": [1, 3]}))
+    >>> sink(values, 0), sink(values, 0)
+    (True, False)
     """
 
     def __init__(self, url: str | stores.Store, name: str = "values") -> None:
@@ -134,7 +143,17 @@ class Sink:
 
 
 def fingerprint(values: Any) -> str:
-    """The fingerprint of the definition that a table or a DataFrame of values is of."""
+    """The fingerprint of the definition that a table or a DataFrame of values is of.
+
+    >>> import pyarrow as pa, sash
+    >>> from sash import functions as sf, serve
+    >>> def of(size):
+    ...     count = sf.count().over(sash.range_between(-size, 0))
+    ...     live = sash.stream("user", time="t", emit="update").agg(n=count)
+    ...     return serve.fingerprint(live.feed(pa.table({"user": [7], "t": [1]})))
+    >>> of(10) == of(10), of(10) == of(20)
+    (True, False)
+    """
     return str(json.loads(_description(values))["fingerprint"])
 
 

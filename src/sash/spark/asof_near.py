@@ -19,7 +19,7 @@ from sash.plan.reach import Reach
 from sash.spark.split import Clock, estimated_size
 
 WORTH = 1 << 24
-"""Bytes of events, as Spark estimates them, from which on it is worth to look for those out of
+"""Bytes of events, as Spark estimates them, from which on it is worth looking for those out of
 reach."""
 
 STABLE = frozenset(

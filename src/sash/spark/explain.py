@@ -6,13 +6,13 @@ Of a stream: its shards, when rows come out, what is kept; then the query.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.explain import length_of
 from sash.plan.explain import Explanation, Step, counted, explain, order
 from sash.plan.plan import plan_of
+from sash.windows.duration import Duration
 
 if TYPE_CHECKING:
     from sash.spark.batch import Job
@@ -99,7 +99,7 @@ def _emit(definition: StreamDefinition, delay: int | None) -> str:
         length = length_of(definition, definition.lead)
         lead = f", and up to {length} ahead" if definition.lead else ""
         return f"update: values of keys that have changed, as of the watermark{lead}"
-    mark = f"the watermark, {timedelta(milliseconds=delay or 0)} behind the youngest row,"
+    mark = f"the watermark, {Duration((delay or 0) * 1_000_000)} behind the youngest row,"
     if definition.plan.query.every is not None:
         return f"final: each window once {mark} has passed its end"
     ahead, rows = definition.ahead, definition.rows_ahead

@@ -3,8 +3,8 @@
     history → rows that still matter → rows to shards → a shard's state, built at once → pages
 
 The pages go into Spark's state store with the stream's first micro-batch (`initialState` of
-transformWithState). What travels there is the state and not the history: of windows by time the
-rows that they still reach, of the others what each key keeps.
+transformWithState). Only state is sent there, not the whole history: the rows that windows by time
+still reach and, for other windows, what each key keeps.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from sash.engine.stream.manifest import NAME
 from sash.engine.stream.pages import BytesPages, from_bytes
 from sash.engine.stream.shard import Shard
 from sash.engine.stream.work import Work
+from sash.plan.about import About, concerning
+from sash.plan.checks import UnknownColumn
 from sash.spark.names import quoted
 from sash.spark.types import arrow_schema
 
@@ -41,10 +43,12 @@ def fitted(history: Any, stream: DataFrame) -> DataFrame:
     known = {name.lower() for name in history.columns}
     for name in stream.columns:
         if name.lower() not in known:
-            raise KeyError(
+            problem = UnknownColumn(
                 f"the history has no column {name!r}, which the stream has: add it there, null "
-                "if need be, or leave it out of the stream"
+                "if need be, or leave it out of the stream",
+                name,
             )
+            raise concerning(problem, About("history", name))
     return history.select(*(_as(field) for field in stream.schema.fields))
 
 
@@ -69,10 +73,12 @@ def cut_of(history: DataFrame, time: str, cut: Any) -> float | None:
     except Exception as problem:
         if cut is None:
             raise
-        raise TypeError(f"cut: {cut!r} is no time of {time!r}: {problem}") from None
+        wrong = TypeError(f"cut: {cut!r} is no time of {time!r}: {problem}")
+        raise concerning(wrong, About("cut", time)) from None
     if found.null_count:
         if cut is not None:
-            raise TypeError(f"cut: {cut!r} is no time of {time!r}")
+            wrong = TypeError(f"cut: {cut!r} is no time of {time!r}")
+            raise concerning(wrong, About("cut", time))
         return None
     return ticks(found.cast(arrow_schema(asked).field("cut").type), "cut")[0].item()
 

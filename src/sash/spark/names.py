@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame
 
+from sash.plan.about import About, concerning
 from sash.plan.definition import TIME, Aggregation, Query
 from sash.plan.expressions import Expression, renamed
 from sash.windows.frames import Delta, Until
@@ -51,7 +52,8 @@ class Spelling:
         """Raise ValueError if there is a column of that name."""
         there = self._spelled.get(out.lower())
         if there is not None:
-            raise ValueError(f"{out}: {self._what} has a column {there!r}; choose another name")
+            wrong = ValueError(f"{out}: {self._what} has a column {there!r}; choose another name")
+            raise concerning(wrong, About("output", out))
 
 
 def as_spelled(query: Query, df: DataFrame, spine: DataFrame | None = None) -> Query:

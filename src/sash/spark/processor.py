@@ -70,7 +70,7 @@ class StatePages:
 
 
 class Processor(StatefulProcessor):
-    """Runs shards; `ticks` are steps of the time column a millisecond, None without a watermark."""
+    """Runs shards; `ticks`: steps of the time column per millisecond, None without a watermark."""
 
     def __init__(
         self, definition: StreamDefinition, names: tuple[str, ...], options: dict[str, Any]
@@ -157,9 +157,12 @@ class Processor(StatefulProcessor):
 
     def _wake(self, passed: int) -> None:
         """Have the shard called again when the watermark moves on, rows or not."""
-        for timer in list(self._handle.listTimers()):
-            self._handle.deleteTimer(timer)
-        self._handle.registerTimer(max(0, passed) + 1)
+        wanted, known = max(0, passed) + 1, list(self._handle.listTimers())
+        for timer in known:
+            if timer != wanted:
+                self._handle.deleteTimer(timer)
+        if wanted not in known:
+            self._handle.registerTimer(wanted)
 
     def _block(self, step: Step) -> bytes:
         import pyarrow as pa

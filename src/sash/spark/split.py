@@ -32,7 +32,7 @@ TICK, CUTS, FIRST, OWN = "__sash_tick", "__sash_cuts", "__sash_first", "__sash_o
 
 WIDE = 2
 WORTH_NO_KEY, WORTH_KEYS = 1 << 24, 1 << 30
-"""Bytes of input, as Spark estimates them, from which on it is worth to look for a split; with
+"""Bytes of input, as Spark estimates them, from which on it is worth looking for a split; with
 keys that costs about a quarter of a light job, and most have no key that dominates."""
 
 SAMPLE, LEAST = 200_000, 100

@@ -18,10 +18,10 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 
 from sash.engine.columns import numbers, one_array
 from sash.engine.order import key_codes
-from sash.engine.stream.key_windows import EMITTED
 from sash.engine.stream.manifest import NAME, Manifest
 from sash.engine.stream.pages import BytesPages, Page, Pages, from_bytes
 from sash.engine.stream.tails import Tails
+from sash.engine.stream.waiting import EMITTED
 from sash.plan.types import unit_of
 from sash.spark.processor import STATE
 
@@ -40,6 +40,11 @@ def read_state(
     has come out. `operator`: which call's, where a query has several; `batch`: as of which
     micro-batch, the last one by default. Costs a read of all the state. Partials (of slices,
     of keys, of neighbouring bulks) are no rows: describe_state counts them.
+
+    For example, the rows that each user's windows hold, of a running or a stopped stream::
+
+        rows = sash.spark.read_state(spark, "checkpoint")
+        rows.groupBy("user").count().show()
     """
     number = _operator(spark, location, operator)
     pages = _pages(spark, location, number, batch)
@@ -56,6 +61,11 @@ def describe_state(
     `definition`, `watermark`, `complete_from` (from when on all rows are held; None: all there
     ever were), `shards` that have been used, `pages`, `rows`, `slices` (with `every`, one per
     key and slice), `partials` per key, and `bytes`.
+
+    For example, how many rows a stream holds, and up to when it has answered::
+
+        held = sash.spark.describe_state(spark, "checkpoint")
+        print(held["rows"], held["bytes"], held["watermark"])
     """
     number = _operator(spark, location, operator)
     known = list(manifests(spark, location, number, batch).values())

@@ -17,6 +17,7 @@ the same; Spark refuses Complete when the query starts (STREAMING_OUTPUT_MODE).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -34,13 +35,13 @@ from pyspark.sql.types import (
 from sash.engine.stream.capacity import ON_SPARK, estimated
 from sash.engine.stream.definition import LATE, StreamDefinition
 from sash.engine.stream.explain import explain_stream
+from sash.engine.stream.options import StreamOptions
 from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.served import METADATA, description
 from sash.engine.stream.stats import Stats
 from sash.plan.definition import Query
 from sash.plan.explain import Explanation, Step
-from sash.plan.plan import Options, plan_of
-from sash.plan.reach import steps_of
+from sash.plan.plan import plan_of
 from sash.plan.types import unit_of
 from sash.spark import batch
 from sash.spark import history as histories
@@ -49,7 +50,6 @@ from sash.spark.processor import Processor, rows_schema
 from sash.spark.restart import check_checkpoint
 from sash.spark.shards import Packing, shard_ids
 from sash.spark.types import transferable
-from sash.windows.arguments import duration_or_number
 
 WATERMARK = "spark.watermarkDelayMs"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
@@ -58,30 +58,14 @@ PARTITIONS = "spark.sql.shuffle.partitions"
 SHARDS, MOST = 16, 1 << 16
 
 PROCESSED = "rows binary, " + ", ".join(f"{name} long" for name in Stats._fields)
-EMIT, LATE_ROWS = ("final", "arrival", "update"), ("count", "side")
 
 
-def aggregate(
-    df: DataFrame,
-    query: Query,
-    *,
-    emit: str = "final",
-    late: str = "count",
-    shards: int | None = None,
-    cache: bool = True,
-    idle: Any = None,
-    lead: Any = 0,
-    history: DataFrame | None = None,
-    cut: Any = None,
-    checkpoint: Any = None,
-    **planning: Any,
-) -> DataFrame:
-    """The stream of rows with one extra column per aggregation.
+@dataclass(frozen=True)
+class SparkStreamOptions(StreamOptions):
+    """The arguments of `windowed` over a streaming DataFrame, besides keys and time.
 
     `shards`: into how many groups keys are hashed; it stays the same for a stream, whatever
-    the number of partitions. `cache`: whether pages are also kept in local files. `idle`: for
-    how long a key that has no rows is remembered, where time alone does not say. `lead`: with
-    emit="update", how far ahead of the watermark values are given too.
+    the number of partitions. `cache`: whether pages are also kept in local files.
 
     `history`: a batch DataFrame of earlier rows, from which a new stream's state is built; every
     answer is then that of one batch over both. Rows up to `cut` (default: the youngest time of
@@ -89,25 +73,39 @@ def aggregate(
     stream at or before it is late. A checkpoint that is there goes on as it is.
 
     `checkpoint`: the query's checkpoint location, for which a definition that its state is not of
-    is refused by this call, on the driver. Without it the query itself ends with that error, in
+    is refused by the call, on the driver. Without it the query itself ends with that error, in
     its first batch.
     """
-    job = prepare(df, query, emit, late)
-    count = shards_of(df, shards)
-    live = definition_of(job, emit, count, planning, idle, lead)
-    if checkpoint is not None:
-        check_checkpoint(df.sparkSession, str(checkpoint), live)
+
+    shards: int | None = None
+    cache: bool = True
+    checkpoint: Any = None
+
+
+def aggregate(df: DataFrame, query: Query, **given: Any) -> DataFrame:
+    """The stream of rows with one extra column per aggregation.
+
+    `given`: the fields of `SparkStreamOptions`.
+    """
+    options = SparkStreamOptions(**given)
+    job = prepare(df, query, options)
+    count = shards_of(df, options.shards)
+    live = definition_of(job, options, count)
+    if options.checkpoint is not None:
+        check_checkpoint(df.sparkSession, str(options.checkpoint), live)
     names = tuple(job.schema.names) if live.gives_rows else tuple(job.query.columns())
     packing = Packing((KEY, CHECK, *names), tuple(shard_ids(count)))
     blocks = _blocks(job, job.df, packing)
-    known = _history(job, history, cut)
+    known = _history(job, options)
     ticks = None
     if (delay := watermark_of(job.df, job.query.time)) is not None:
         ticks = 1_000_000 // (unit_of(job.schema.field(job.query.time).type) or 1)
         never = F.lit(None).cast("timestamp")  # late for Spark: Sash looks at each row itself
         blocks = blocks.select("shard", "rows", never.alias("time", metadata={WATERMARK: delay}))
-    options = {"ticks": ticks, "late": late, "cache": cache, "cut": known and known.cut}
-    processor = Processor(live, names, options)
+    told = {
+        "ticks": ticks, "late": options.late, "cache": options.cache, "cut": known and known.cut,
+    }  # fmt: skip
+    processor = Processor(live, names, told)
     begin = None
     if known is not None:
         past = histories.that_matters(known.rows, live, known.cut)
@@ -118,7 +116,7 @@ def aggregate(
     )
     figures = [F.sum(name).alias(name) for name in Stats._fields]
     watched = done.observe(_figures_of(job), *figures)
-    output = _output(job, late) if emit != "update" else _values(job, live)
+    output = _output(job, options.late) if options.emit != "update" else _values(job, live)
     return watched.select("rows").mapInArrow(unpack(), output)
 
 
@@ -129,13 +127,11 @@ class History(NamedTuple):
     cut: float
 
 
-def _history(job: batch.Job, history: Any, cut: Any) -> History | None:
-    if history is None:
-        if cut is not None:
-            raise TypeError("cut is the time up to which rows are the history's: give history= too")
+def _history(job: batch.Job, options: SparkStreamOptions) -> History | None:
+    if options.history is None:
         return None
-    rows = histories.fitted(history, job.df)
-    end = histories.cut_of(rows, job.query.time, cut)
+    rows = histories.fitted(options.history, job.df)
+    end = histories.cut_of(rows, job.query.time, options.cut)
     return None if end is None else History(rows, end)
 
 
@@ -148,26 +144,18 @@ def _blocks(job: batch.Job, rows: DataFrame, packing: Packing) -> DataFrame:
     return rows.mapInArrow(packing.pack(), "shard int, rows binary")
 
 
-def prepare(df: DataFrame, query: Query, emit: str, late: str) -> batch.Job:
+def prepare(df: DataFrame, query: Query, options: SparkStreamOptions) -> batch.Job:
     """Check a call; raises what is wrong with it, and what to do."""
-    if emit not in EMIT:
-        raise ValueError(f"emit must be one of {', '.join(EMIT)}, not {emit!r}")
-    if emit == "update" and late == "side":
-        raise ValueError("late='side' gives rows, and emit='update' values: use late='count'")
-    if late not in LATE_ROWS:
-        raise ValueError(f"late must be one of {', '.join(LATE_ROWS)}, not {late!r}")
+    options.check(query)
     job = batch.checked(df, query)
     if job.query.descending or job.ties:
         raise ValueError(
             "a stream's windows are in order of time, ascending: order by the time column alone"
         )
-    if late == "side" and LATE in {name.lower() for name in (*df.columns, *query.aggregations)}:
+    taken = {name.lower() for name in (*df.columns, *query.aggregations)}
+    if options.late == "side" and LATE in taken:
         raise ValueError(f"late='side' adds a column {LATE!r}, and there is one: rename it")
-    if query.every is not None and emit == "arrival":
-        raise ValueError("every gives a window once, when it is complete: use emit='final'")
-    _check_watermark(job, emit)
-    if emit == "final":
-        _check_final(job)
+    _check_watermark(job, options.emit)
     provider = str(df.sparkSession.conf.get(PROVIDER, ""))
     if not provider.endswith("RocksDBStateStoreProvider"):
         raise ValueError(
@@ -216,43 +204,23 @@ def _check_watermark(job: batch.Job, emit: str) -> None:
         )
 
 
-def _check_final(job: batch.Job) -> None:
-    for out, a in job.query.aggregations.items():
-        if a.frame is not None and getattr(a.frame, "following", 0) is None:
-            raise ValueError(
-                f"{out}: {a.frame} never ends on a stream, so it has no final answer: bound it, "
-                "or use emit='arrival'"
-            )
-
-
 def explain(
-    df: DataFrame,
-    query: Query,
-    rates: tuple[float, int] | None = None,
-    *,
-    emit: str = "final",
-    late: str = "count",
-    shards: int | None = None,
-    cache: bool = True,
-    idle: Any = None,
-    lead: Any = 0,
-    history: Any = None,
-    cut: Any = None,
-    checkpoint: Any = None,
-    **planning: Any,
+    df: DataFrame, query: Query, rates: tuple[float, int] | None = None, **given: Any
 ) -> Explanation:
     """The plan that `aggregate` would run, in words; `rates`: rows per second, and keys."""
     from sash.spark.explain import stream_steps
 
-    job = prepare(df, query, emit, late)
-    definition = definition_of(job, emit, shards_of(df, shards), planning, idle, lead)
+    options = SparkStreamOptions(**given)
+    job = prepare(df, query, options)
+    definition = definition_of(job, options, shards_of(df, options.shards))
     delay = watermark_of(job.df, job.query.time)
-    steps = stream_steps(job, definition, delay, late, cache)
-    if history is not None:
-        until = "its youngest time" if cut is None else cut
+    steps = stream_steps(job, definition, delay, options.late, options.cache)
+    if options.history is not None:
+        until = "its youngest time" if options.cut is None else options.cut
         steps.append(Step("history", f"up to {until}; the state is built from it in a batch"))
-    if checkpoint is not None:
-        steps.append(Step("checkpoint", f"{checkpoint}; state of another definition is refused"))
+    if options.checkpoint is not None:
+        refused = f"{options.checkpoint}; state of another definition is refused"
+        steps.append(Step("checkpoint", refused))
     steps += [] if rates is None else estimated(definition, *rates, ON_SPARK)
     return explain_stream(definition, steps)
 
@@ -271,23 +239,15 @@ def _hash(job: batch.Job, function: Any) -> Column:
     return (function(*keys) if keys else F.lit(0)).cast("long")
 
 
-def definition_of(
-    job: batch.Job,
-    emit: str,
-    shards: int,
-    planning: dict[str, Any],
-    idle: Any = None,
-    lead: Any = 0,
-) -> StreamDefinition:
+def definition_of(job: batch.Job, options: SparkStreamOptions, shards: int) -> StreamDefinition:
     """The instructions of shards. Times are in UTC: the session's zone may change, rows do not."""
     answers = {name: transferable(kind) for name, kind in job.answers.items()}
     schema = pa.schema(map(_in_utc, job.schema))
-    plan = plan_of(job.query, schema, Options(**planning, rows="stream"))
-    kept = None if idle is None else steps_of(duration_or_number(idle, "idle"), plan.unit)
-    if lead and emit != "update":
-        raise ValueError("lead gives values ahead of time: use it with emit='update'")
-    ahead = steps_of(duration_or_number(lead, "lead"), plan.unit)
-    return StreamDefinition(plan, answers, emit, shards, kept, allow_pickle=True, lead=ahead)  # type: ignore[arg-type]
+    plan = plan_of(job.query, schema, options.planning)
+    kept, ahead = options.idle_steps(plan.unit), options.lead_steps(plan.unit)
+    return StreamDefinition(
+        plan, answers, options.emit, shards, kept, allow_pickle=True, lead=ahead
+    )
 
 
 def _in_utc(field: pa.Field) -> pa.Field:

@@ -10,6 +10,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
 from pyspark.sql.types import DataType, StructField
 
+from sash.plan.about import About, concerning
+
 SIGNED = {pa.uint8(): pa.int16(), pa.uint16(): pa.int32(), pa.uint32(): pa.int64()}
 """Spark has no numbers without a sign: the next wider type holds them all."""
 
@@ -77,6 +79,7 @@ def spark_type(kind: pa.DataType, out: str) -> DataType:
     try:
         return from_arrow_type(transferable(kind), prefer_timestamp_ntz=True)
     except (PySparkTypeError, TypeError) as problem:
-        raise TypeError(
+        wrong = TypeError(
             f"{out}: answers of type {kind} have no Spark type; give returns= with one that has"
-        ) from problem
+        )
+        raise concerning(wrong, About("output", out)) from problem

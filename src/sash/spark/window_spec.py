@@ -16,6 +16,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.window import WindowSpec
 
+from sash.plan.about import about
 from sash.plan.definition import Aggregation, Query
 from sash.windows import Frame, range_between, rows_between
 from sash.windows.duration import UNITS, Duration
@@ -66,8 +67,9 @@ def resolve(query: Query, df: DataFrame) -> Resolved:
         return Resolved(query)
     first = next(iter(specs.values()))
     for out, spec in specs.items():
-        _check_alike(out, spec, first)
-        _check_given(out, spec, query, df)
+        with about("output", query.output_of(out)):
+            _check_alike(out, spec, first)
+            _check_given(out, spec, query, df)
     derived: dict[str, Column] = {}
     by = tuple(_name(e, df, derived) for e in first.keys) or query.by
     time, descending = query.time, query.descending
@@ -77,7 +79,9 @@ def resolve(query: Query, df: DataFrame) -> Resolved:
     aggregations: dict[str, Aggregation] = dict(query.aggregations)
     for out, spec in specs.items():
         kind = kinds[time].dataType.typeName() if time in kinds.names else ""
-        aggregations[out] = replace(aggregations[out], frame=_frame(out, spec, kind, time))
+        with about("output", query.output_of(out)):
+            frame = _frame(out, spec, kind, time)
+        aggregations[out] = replace(aggregations[out], frame=frame)
     found = replace(
         query, by=by, time=time, aggregations=aggregations, descending=descending, every=None
     )

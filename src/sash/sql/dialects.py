@@ -12,6 +12,7 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ErrorLevel, SqlglotError
 from sqlglot.generators.spark import SparkGenerator
 
+from sash.plan.sql_expressions import said_by
 from sash.sql.errors import SqlError
 
 DIALECTS = ("spark", "duckdb", "postgres")
@@ -60,7 +61,7 @@ def parse(query: str, dialect: str, functions: Iterable[str] = ()) -> exp.Query:
     try:
         found = sqlglot.parse(query, dialect=_dialect(dialect, own))
     except SqlglotError as problem:
-        said = str(problem).splitlines()[0]
+        said = said_by(problem)
         raise SqlError(f"the query cannot be read as SQL of {dialect}: {said}") from problem
     statements = [one for one in found if one is not None]
     if len(statements) != 1 or not isinstance(statements[0], exp.Query):

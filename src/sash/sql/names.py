@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from sqlglot import exp
@@ -10,6 +11,7 @@ from sqlglot.optimizer.annotate_types import annotate_types
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.schema import MappingSchema
 
+from sash.plan.checks import nearest
 from sash.sql.errors import SqlError
 
 Schemas = Mapping[str, Mapping[str, str]]
@@ -37,7 +39,7 @@ def qualified(query: exp.Query, schemas: Schemas, dialect: str) -> exp.Query:
     except SqlglotError as problem:
         said = str(problem).splitlines()[0].replace('"', "'")
         columns = "; ".join(f"{name} has {', '.join(cols)}" for name, cols in schemas.items())
-        raise SqlError(f"{said} ({columns})") from problem
+        raise SqlError(f"{said} ({columns}){_meant(said, schemas)}") from problem
     for identifier in found.find_all(exp.Identifier):
         identifier.set("quoted", True)
     if dialect == "postgres":  # where / of whole numbers is whole
@@ -45,6 +47,13 @@ def qualified(query: exp.Query, schemas: Schemas, dialect: str) -> exp.Query:
         assert isinstance(whole, exp.Query)
         return whole
     return found
+
+
+def _meant(said: str, schemas: Schemas) -> str:
+    """The column that was probably meant by the first name that sqlglot quotes."""
+    quoted = re.search("'([^']+)'", said)
+    columns = [name for table in schemas.values() for name in table]
+    return nearest(quoted[1].rpartition(".")[2], columns) if quoted else ""
 
 
 def _table(name: str, schemas: Schemas) -> str:

@@ -32,7 +32,7 @@ class Store(ABC):
     def get_many(self, keys: Iterable[bytes]) -> list[bytes | None]:
         """The values at `keys`, None where there is no record, from one moment.
 
-        One trip to the store, O(log n) a key.
+        One trip to the store, O(log n) per key.
         """
         asked = [_key(self, k) for k in keys]
         return self._get_many(asked) if asked else []
@@ -62,7 +62,7 @@ class Store(ABC):
         With `expect`, only if each of its keys has the value given there (None: no
         record); else `StoreConflict`. The last of several puts to a key wins. A process
         killed at any point leaves the store before or after the commit. One trip to
-        the store, O(log n) a record put or deleted.
+        the store, O(log n) per record put or deleted.
         """
         records = [(_key(self, k), _value(self, k, v)) for k, v in puts]
         gone = [_range(self, r) for r in deletes]

@@ -1,6 +1,6 @@
 """Plain data: a value is a tag of one byte and its content, numbers, text or further values.
 
-What is read is never run. Every length is checked against the bytes that there are.
+Data that is read is never run. Every length is checked against the bytes that there are.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _write_int(value: int, out: list[Any], _: bool) -> None:
 
 
 def tuple_head(n: int) -> bytes:
-    """What stands before the n values of a tuple."""
+    """The bytes before the n values of a tuple."""
     return b"t" + _COUNT.pack(n)
 
 

@@ -30,7 +30,7 @@ from sash.stores.errors import NotAStore, StoreError, StoreFull, StoreUnavailabl
 FORMAT = b"sash store 1 "  # then an id: a store that was lost and created again is not the same
 MARK = b""  # a field that no record can have
 
-# What a URL may say of a connection: nothing that changes answers or sends something twice.
+# Options of a connection that a URL may have: none changes answers or sends something twice.
 OPTIONS = frozenset(
     ("client_name", "db", "health_check_interval", "max_connections", "socket_connect_timeout",
      "socket_keepalive", "socket_timeout")

@@ -59,5 +59,5 @@ def _need(package: str, spec: str) -> None:
     except ImportError as error:
         raise ImportError(
             f"{spec.partition(':')[0]} stores need the package {package}, which does not "
-            f"import here ({error}): pip install sash[stores]"
+            f"import here ({error}): pip install 'sash[stores]'"
         ) from error

@@ -86,7 +86,7 @@ def size(at: At) -> int:
 
 
 def end(e: int, level: int) -> int:
-    """How many nodes a level has had in all: those of full pairs but for the youngest."""
+    """How many nodes a level has had in all: those of full pairs except the youngest."""
     return ((e + 1) >> level) - 1
 
 
@@ -255,7 +255,7 @@ def stacked(at: At) -> list[int]:
 class AMTA(MTA):
     """In-order window, amortized constant time; bulk evictions and slide policies in O(log n).
 
-    What is older than the maximum is never part of a later answer, so it may go:
+    An item older than the maximum is never part of a later answer, so it may go:
 
     >>> from sash import monoids as m, swag
     >>> w = swag.AMTA(m.Max(), policy=lambda total, old: old < total)

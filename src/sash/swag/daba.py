@@ -85,26 +85,39 @@ def fixup(q: Any, at: At) -> At:
     return At(f, l + 1, r, a - 1, b, e)
 
 
-def saved_lists(window: Any, k: int) -> list[tuple[int, Any]]:
-    """The cells that k insertions may change, and where they begin.
+class IncrementalReversal(InOrder):
+    """The lists of DABA and DABA Lite, which `fixup` reverses step by step."""
 
-    A step shrinks l..r from its left end and r..a from its right end. A flip makes them begin
-    with f and end with e.
-    """
-    at, an_item, cells = window._at, window.cells_an_item, window._memory.cells
-    starts = (at.f, at.l, at.a - k, at.e - k) if 4 * k < at.e - at.f else (at.f,)
-    length = k if len(starts) > 1 else at.e - at.f
-    ends = [(max(at.f, i) * an_item, min(at.e, i + length) * an_item) for i in starts]
-    return [(lo, cells.read(lo, hi)) for lo, hi in ends if lo < hi]
+    lists = (
+        ("f to l", "f", "l"), ("l to r", "l", "r"), ("r to a", "r", "a"), ("a to b", "a", "b"),
+        ("b to e", "b", "e"),
+    )  # fmt: skip
+    rewrites = frozenset({"insert", "evict"})
+
+    def _broken(self) -> Iterator[str]:
+        f, l, r, a, b, e, *_ = self._at
+        sizes = (r - l) + (a - r) + (b - a) + 1 == (b - f) - (e - b) and r - l == a - r
+        if not (f == b == e or sizes):
+            yield "|l..r| + |r..a| + |a..b| + 1 = |f..b| - |b..e| and |l..r| = |r..a|"
+
+    def _saved(self, k: int) -> list[tuple[int, Any]]:
+        """The cells that k insertions may change, and where they begin.
+
+        A step shrinks l..r from its left end and r..a from its right end. A flip makes them begin
+        with f and end with e.
+        """
+        at, an_item, cells = self._at, self.cells_an_item, self._memory.cells
+        starts = (at.f, at.l, at.a - k, at.e - k) if 4 * k < at.e - at.f else (at.f,)
+        length = k if len(starts) > 1 else at.e - at.f
+        ends = [(max(at.f, i) * an_item, min(at.e, i + length) * an_item) for i in starts]
+        return [(lo, cells.read(lo, hi)) for lo, hi in ends if lo < hi]
+
+    def _restore(self, k: int, saved: list[tuple[int, Any]]) -> None:
+        for lo, values in saved:
+            self._memory.cells.write(lo, values)
 
 
-def restore_lists(window: Any, saved: list[tuple[int, Any]]) -> None:
-    """Put back what `saved_lists` gave."""
-    for lo, values in saved:
-        window._memory.cells.write(lo, values)
-
-
-class DABA(InOrder):
+class DABA(IncrementalReversal):
     """In-order window, worst-case constant time, 2n partials.
 
     >>> from sash import monoids as m, swag
@@ -115,11 +128,6 @@ class DABA(InOrder):
     cursors = At
     cells_an_item = 2
     steps = (start, insert, evict, query, size)
-    lists = (
-        ("f to l", "f", "l"), ("l to r", "l", "r"), ("r to a", "r", "a"), ("a to b", "a", "b"),
-        ("b to e", "b", "e"),
-    )  # fmt: skip
-    rewrites = frozenset({"insert", "evict"})
 
     def check(self) -> None:
         self._check_cursors()
@@ -130,18 +138,6 @@ class DABA(InOrder):
         for lo, hi in ((r, a), (b, e)):
             for i in range(lo, hi):
                 self._require_agg(i, range(lo, i + 1))
-
-    def _broken(self) -> Iterator[str]:
-        f, l, r, a, b, e = self._at
-        sizes = (r - l) + (a - r) + (b - a) + 1 == (b - f) - (e - b) and r - l == a - r
-        if not (f == b == e or sizes):
-            yield "|l..r| + |r..a| + |a..b| + 1 = |f..b| - |b..e| and |l..r| = |r..a|"
-
-    def _saved(self, k: int) -> Any:
-        return saved_lists(self, k)
-
-    def _restore(self, k: int, saved: Any) -> None:
-        restore_lists(self, saved)
 
     def _require_agg(self, i: int, elements: range) -> None:
         total = self._monoid.identity

@@ -11,13 +11,11 @@ Legend  f..e is the window; l, r, a, b are the paper's cursors, f <= l <= r <= a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from sash.kernel.words import FIRST_FREE, Partial, combine, get, hold, one, put
-from sash.swag.daba import restore_lists, saved_lists
-from sash.swag.in_order import InOrder
-from sash.swag.window import agree, fold
+from sash.swag.daba import IncrementalReversal
+from sash.swag.window import agree
 
 MID, BACK = FIRST_FREE, FIRST_FREE + 1
 
@@ -81,7 +79,7 @@ def fixup(q: Any, at: At) -> At:
     return At(f, l + 1, r, a - 1, b, e, mid, back)
 
 
-class DABALite(InOrder):
+class DABALite(IncrementalReversal):
     """In-order window, worst-case constant time, n + 2 partials.
 
     >>> from sash import monoids as m, swag
@@ -92,29 +90,12 @@ class DABALite(InOrder):
 
     cursors = At
     steps = (start, insert, evict, query, size)
-    lists = (
-        ("f to l", "f", "l"), ("l to r", "l", "r"), ("r to a", "r", "a"), ("a to b", "a", "b"),
-        ("b to e", "b", "e"),
-    )  # fmt: skip
-    rewrites = frozenset({"insert", "evict"})
 
     def check(self) -> None:
         self._check_cursors()
         _, l, r, a, b, e, mid, back = self._at
-        self._require(agree(back, fold(self, range(b, e))), "back is b..e combined")
+        self._require(agree(back, self._fold_cells(range(b, e))), "back is b..e combined")
         if l != r:
             tail = self._q.part[a] if a != b else self._monoid.identity
-            middle = self._monoid.combine(fold(self, range(r, a)), tail)
+            middle = self._monoid.combine(self._fold_cells(range(r, a)), tail)
             self._require(agree(mid, middle), "mid is r..b combined")
-
-    def _broken(self) -> Iterator[str]:
-        f, l, r, a, b, e, *_ = self._at
-        sizes = (r - l) + (a - r) + (b - a) + 1 == (b - f) - (e - b) and r - l == a - r
-        if not (f == b == e or sizes):
-            yield "|l..r| + |r..a| + |a..b| + 1 = |f..b| - |b..e| and |l..r| = |r..a|"
-
-    def _saved(self, k: int) -> Any:
-        return saved_lists(self, k)
-
-    def _restore(self, k: int, saved: Any) -> None:
-        restore_lists(self, saved)

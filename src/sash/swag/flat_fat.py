@@ -99,15 +99,6 @@ def update_one(q: Any, v: int) -> None:
         v >>= 1
 
 
-def update_two(q: Any, v: int, w: int) -> None:
-    """Algorithm 2 for two leaves: their paths until they meet, and on to the root."""
-    a, b = get(q.part, v), get(q.part, w)
-    while v >> 1 != w >> 1:
-        a, b = renew_parent(q, v, a), renew_parent(q, w, b)
-        v, w = v >> 1, w >> 1
-    update_one(q, v)
-
-
 def renew_parent(q: Any, v: int, a: Partial) -> Partial:
     """Restore invariant (4.1) above node v, which holds `a`: that is not read again."""
     sibling = get(q.part, v ^ 1)

@@ -97,7 +97,7 @@ def query(q: Any, at: At) -> Partial:
 
 
 def suffix(q: Any, at: At, i: int) -> Partial:
-    """Items i..e combined. Their path is shortened, but for i, which may be evicted next."""
+    """Items i..e combined. Their path is shortened, except at i, which may be evicted next."""
     if i == at.e:
         return hold(q, ANSWER, one(q))
     mask = q.cap[0] - 1
@@ -219,7 +219,7 @@ class FlatFIT(InOrder):
             self._evict_all(max(0, len(self) - self.size))
 
     def _evict_all(self, k: int) -> None:
-        """No combine, and O(1) but for giving back room."""
+        """No combine, and O(1) except for giving back room."""
         self._at = At(self._at.f + k, self._at.e)
         self._memory.release(self._at)
 

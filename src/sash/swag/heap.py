@@ -89,8 +89,10 @@ class Heap(Arena):
         return len(pairs)
 
     def dump(self, at: Any) -> dict[str, Any]:
-        """The contents by name, without the work list, which is empty between steps."""
-        return {name: c for name, c in super().dump(at).items() if name != "work"}
+        """The contents by name, without the work list, which is empty between steps, and without
+        what is fixed, which the window knows."""
+        left_out = {"work", "fixed"}
+        return {name: c for name, c in super().dump(at).items() if name not in left_out}
 
     def load(self, at: Any, columns: dict[str, Any]) -> None:
         """Take what `dump` gave."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -12,22 +12,20 @@ from sash.kernel import drivers
 from sash.kernel.answers import Allocate, Answers, new_array
 from sash.kernel.compiled import Kernel
 from sash.kernel.cursors import entered, left
-from sash.kernel.words import Windows
 from sash.memory.columns import Table
 from sash.monoids.recipe import whole
 from sash.swag.in_order_state import InOrderState
-from sash.swag.inputs import addresses, as_array, check_out, items, rows, written
+from sash.swag.inputs import (
+    Asked,
+    WindowEnds,
+    addresses,
+    as_array,
+    check_out,
+    items,
+    rows,
+    written,
+)
 from sash.swag.window import Use, in_use
-
-
-class Asked(NamedTuple):
-    """The windows of a call of `follow`: rows lo[i] to hi[i] - 1; xs[0] is row `base`."""
-
-    base: int
-    lo: np.ndarray
-    hi: np.ndarray
-    longest: int
-    even: bool
 
 
 class InOrder(InOrderState):
@@ -38,6 +36,16 @@ class InOrder(InOrderState):
 
     A function of the monoid that raises leaves the window as it was before `insert_many`. In
     another call it may leave a step half done; the window then refuses to be used.
+
+    >>> from sash import monoids as m, swag
+    >>> window = swag.DABALite(m.Max())
+    >>> window.insert(3)
+    >>> window.insert_many([9, 1, 4])
+    >>> window.query(), len(window)
+    (9, 4)
+    >>> window.evict_many(2)
+    >>> window.query(), window.slide([0, 2, 1], 3)
+    (4, [4, 4, 2])
     """
 
     # One item at a time
@@ -133,14 +141,14 @@ class InOrder(InOrderState):
         self,
         xs: Any,
         base: int,
-        lo: np.ndarray,
-        hi: np.ndarray,
+        lo: WindowEnds,
+        hi: WindowEnds,
         longest: int,
         allocate: Allocate = new_array,
-        even: bool = False,
+        shape: int = 0,
     ) -> tuple[Any, Any]:
         with Use(self):
-            return self._follow(xs, Asked(base, lo, hi, longest, even), allocate)
+            return self._follow(xs, Asked(base, lo, hi, longest, shape), allocate)
 
     def _insert_all(self, xs: Any) -> None:
         columns = self._columns(xs)
@@ -232,16 +240,14 @@ class InOrder(InOrderState):
     def _follow_by(
         self, driver: Any, columns: Any, xs: Any, asked: Asked, allocate: Allocate
     ) -> tuple[Any, Any]:
-        base, lo, hi, longest, even = asked
-        n = len(lo)
+        lo, hi, n = asked.lo, asked.hi, len(asked.lo)
         last = (int(lo[-1]) - self._shift, int(hi[-1]) - self._shift) if n else (0, 0)
-        kernel, cells = self._kernel(driver, columns), self._cells_ahead(*last, longest)
+        kernel, cells = self._kernel(driver, columns), self._cells_ahead(*last, asked.longest)
         if kernel is None or columns is None:
             answers: list[Any] = [None] * n
             run = self._plain(driver)
-            windows = Windows(base, n, lo.tolist(), hi.tolist(), int(even))
             self._at, self._shift = run(
-                self._q, self._at, self._shift, items(xs), windows, [None] * cells, answers
+                self._q, self._at, self._shift, items(xs), asked.plain(), [None] * cells, answers
             )
             return answers, None
         assert kernel.answer is not None
@@ -250,8 +256,7 @@ class InOrder(InOrderState):
             self._coming = Table(self._layout, cells)
         at, self._shift = kernel.run(
             self._memory.memory(), entered(self._at, self._memory.held), self._shift,
-            addresses(columns), Windows(base, n, lo.ctypes.data, hi.ctypes.data, int(even)),
-            self._coming.address, out.address,
+            addresses(columns), asked.compiled(), self._coming.address, out.address,
         )  # fmt: skip
         self._at = left(at, self._memory.held)
         return out.arrays()

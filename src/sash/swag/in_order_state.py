@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -223,6 +223,13 @@ class InOrderState(Window):
         """Which invariants of cursors and links do not hold: those that keep steps inside the
         cells. No combines; that cursors are in order is checked already."""
         return iter(())
+
+    def _fold_cells(self, cells: Iterable[int]) -> Any:
+        """The partials in `cells`, combined from older to younger."""
+        total = self._monoid.identity
+        for i in cells:
+            total = self._monoid.combine(total, self._q.part[i])
+        return total
 
     def _check_cursors(self) -> None:
         """The part of `check` that needs no combines."""

@@ -4,12 +4,46 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from sash.kernel.words import IN_STEP, Windows
 from sash.memory.columns import as_columns
 from sash.monoids.monoid import Monoid
+
+WindowEnds = np.ndarray | range
+"""One end of some windows, by row number; a range if each is one row after the last."""
+
+
+class Asked(NamedTuple):
+    """The windows of a call of `follow`: rows lo[i] to hi[i] - 1; xs[0] is row `base`."""
+
+    base: int
+    lo: WindowEnds
+    hi: WindowEnds
+    longest: int
+    shape: int
+
+    def compiled(self) -> Windows:
+        """As a compiled driver takes them."""
+        base, lo, hi, _, shape = self
+        if isinstance(lo, range) and isinstance(hi, range):
+            return Windows(base, len(lo), lo.start, hi.start, IN_STEP)
+        assert isinstance(lo, np.ndarray)
+        assert isinstance(hi, np.ndarray)
+        return Windows(base, len(lo), lo.ctypes.data, hi.ctypes.data, shape)
+
+    def plain(self) -> Windows:
+        """As a driver in plain Python takes them."""
+        lo, hi = (side if isinstance(side, range) else side.tolist() for side in self[1:3])
+        return Windows(self.base, len(lo), lo, hi, self.shape)
+
+
+def row_numbers(ends: WindowEnds) -> np.ndarray:
+    """The ends of windows as an array."""
+    return np.arange(ends.start, ends.stop) if isinstance(ends, range) else ends
+
 
 WORTH_COMPILING = 512
 """A list of fewer items runs as plain Python, unless compiled=True."""

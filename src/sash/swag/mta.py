@@ -9,7 +9,6 @@ Legend  f..e is the window. Level 0 has its items; node j of level l stands for 
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
@@ -42,16 +41,14 @@ from sash.kernel.words import (
     start,
 )
 from sash.memory import segments
-from sash.monoids.fingerprint import fingerprint
 from sash.monoids.monoid import Monoid
 from sash.monoids.recipe import whole
 from sash.stores import Store
 from sash.swag.inputs import WORTH_COMPILING, addresses, check_out, is_numeric, items
 from sash.swag.parts import Part
 from sash.swag.raising import function_may_raise
-from sash.swag.snapshot import SnapshotError
 from sash.swag.stored import paged
-from sash.swag.stored.state import StoredState
+from sash.swag.stored.state import AskedSizes, StoredState
 from sash.swag.stored.window import StoredWindow
 from sash.swag.window import Use
 
@@ -94,6 +91,16 @@ def append(q: Any, at: Any, v: Partial) -> Any:
 def enforce(q: Any, at: Any) -> Any:
     """The algorithm's own: evict what the policy says."""
     raise NotImplementedError
+
+
+def evict_at_once(q: Any, at: Any, k: int) -> Any:
+    """The algorithm's own bulk eviction."""
+    raise NotImplementedError
+
+
+def evict_bulk(memory: Memory, at: Cursors, k: int) -> Any:
+    """A driver: evict the k oldest at once."""
+    return evict_at_once(attach(memory), at, k)
 
 
 BEGINS, HELD, NULL = 1, 2, 4
@@ -193,18 +200,17 @@ class MTA(StoredWindow):
         self.policy = policy
         self._stored: StoredState | None = None
         if store is not None:
-            self._stored = StoredState(
-                self, store, name, page, buffer, cache, autocommit, allow_pickle
-            )
+            sizes = AskedSizes(page, buffer, cache)
+            self._stored = StoredState(store, name, sizes, autocommit, allow_pickle)
         super().__init__(monoid, compiled=compiled)
         if self._stored is not None:
-            self._stored.open()
+            self._open()
 
     def _adopt(self, monoid: Monoid, inputs: Any) -> None:
         super()._adopt(monoid, inputs)
-        more: dict[Any, Any] = {}
+        more: dict[Any, Any] = {evict_at_once: type(self).bulk}
         if self.policy is not None:
-            more = {
+            more |= {
                 words.policy: as_function(self.policy),
                 words.insert: type(self).enforced,
                 append: type(self).steps[1],
@@ -215,7 +221,7 @@ class MTA(StoredWindow):
         self._query = until_changed(self._query)
 
     def _new_memory(self) -> Any:
-        return self._levels() if self._stored is None else self._stored.new_memory()
+        return self._levels() if self._stored is None else self._paged_memory()
 
     def _levels(self) -> Any:
         """Room in memory."""
@@ -245,8 +251,13 @@ class MTA(StoredWindow):
                 self._memory.reach(self._at, k)
             else:
                 self._memory.reach(self._at._replace(f=self._at.f + k), 0)
-            with self._whole():
-                self._at = self._bulk(self._q, self._at, k)
+            in_batches = self._stored is None and any(self._kernels.values())
+            kernel = self._kernel(evict_bulk, ()) if in_batches and k > FEW else None
+            if kernel is None:
+                with self._whole():
+                    self._at = self._bulk(self._q, self._at, k)
+            else:
+                self._run(kernel, k)
             self._memory.release(self._at)
 
     def _insert_one(self, v: Any) -> None:
@@ -254,7 +265,7 @@ class MTA(StoredWindow):
         if self._stored is None:
             super()._insert_one(v)
         else:
-            self._stored.make_room(1, 1)
+            self._make_room(1, 1)
             with self._whole():
                 self._at = self._insert(self._q, self._at, v)
         if self.policy is not None:
@@ -365,7 +376,7 @@ class MTA(StoredWindow):
     def _make_room_to_slide(self, n: int, most: int) -> None:
         if self._stored is not None:
             goes = self.policy is not None or len(self) + n > most
-            self._stored.make_room(n, n if goes else 1)
+            self._make_room(n, n if goes else 1)
             return
         self._memory.reserve_ring(self._at, max(most, len(self)) + (self.policy is not None))
 
@@ -407,17 +418,6 @@ class MTA(StoredWindow):
                 yield Part(f"level {level}", j, at_node(self._q, level, j))
 
     # Snapshots
-
-    @functools.cached_property
-    def _policy_digest(self) -> str | None:
-        return None if self.policy is None else fingerprint(self.policy)
-
-    def _check_policy(self, found: str | None) -> None:
-        if (found is None) != (self.policy is None):
-            has = "no policy" if found is None else "a policy: give restore the same policy="
-            raise SnapshotError(f"a snapshot of a window with {has}")
-        if found != self._policy_digest:
-            raise SnapshotError("a snapshot of a window with another policy: its code differs")
 
     def _state(self) -> dict[str, Any]:
         if self._stored is not None:

@@ -1,7 +1,7 @@
 """Parts: the partials that a window keeps, where a person can look at them.
 
-`sash.show` draws them. What a window keeps is the algorithm's own affair, so each algorithm
-says which of its cells are in use and what the list, level or cursor is called that they are in.
+`sash.show` draws them. Each algorithm knows which of its cells are in use, and the name of the
+list, level or cursor that a cell belongs to.
 """
 
 from __future__ import annotations

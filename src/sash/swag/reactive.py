@@ -1,15 +1,19 @@
 """Reactive Aggregator: a window in the leaves of a FlatFAT; items leave from anywhere.
 
 Order   in order; any item may be removed.   Needs   associativity.
-Cost    combines: insert 0, evict 0; query, after m insertions and evictions since the last
-        one, at most m (1 + ceil(log2(n / m))) and 2 log2(n) more where the buffer is
-        inverted; n more, amortized over them, when the capacity changes.
+Cost    combines: insert 0, evict 0; query, after m insertions and any number of evictions
+        since the last one, at most m (1 + ceil(log2(n / m))) for the insertions, log2(n) if
+        items left, and 2 log2(n) more where the buffer is inverted; n more, amortized over
+        them, when the capacity changes, which it never does up to `capacity=` items.
         Space 2n partials where n is a power of two, up to 8n after evictions.
 Paper   General Incremental Sliding-Window Aggregation, 2015, section 5.
 Legend  f is the paper's front pointer, e - 1 its back pointer; the item of index i is in
-        slot i mod capacity. The window is f..e without the holes; q.hole marks them.
+        slot i mod capacity. The window is f..e without the holes; q.hole marks them, and
+        they hold the identity, the paper's marker. Slots outside of f..e hold anything: a
+        node of theirs is never read (section 5.2).
         q.seen holds f and e as of the last trigger: what came and went since is not in
-        FlatFAT's inner nodes yet. The identity is the paper's marker of an empty slot.
+        FlatFAT's inner nodes yet. q.fixed holds the least capacity, and 1 if a partial is one
+        number. Node 0, which is none, holds the identity.
 """
 
 from __future__ import annotations
@@ -34,10 +38,12 @@ from sash.kernel.words import (
     one,
     put,
 )
-from sash.swag.flat_fat import PLACES, aggregate, prefix, suffix, update, update_one, update_two
+from sash.monoids.recipe import whole
+from sash.swag.flat_fat import PLACES, aggregate, prefix, suffix
 from sash.swag.heap import Heap, log2
 from sash.swag.in_order import InOrder
 from sash.swag.parts import Part
+from sash.swag.reactive_update import leaf, trigger, update_used
 from sash.swag.window import Use, agree
 
 LEAST = 4  # the default capacity
@@ -51,6 +57,7 @@ class Columns(NamedTuple):
     hole: Int8
     seen: Int64
     work: Int64
+    fixed: Int64
     held: int
 
 
@@ -64,19 +71,15 @@ class At(NamedTuple):
 
 
 def start(q: Any) -> At:
-    """An empty window; no slot has its marker yet."""
-    q.seen[0], q.seen[1] = -LEAST, 0
-    return At(0, 0, LEAST, 0)
+    """An empty window."""
+    q.seen[0], q.seen[1] = 0, 0
+    put(q.part, 0, one(q))
+    return At(0, 0, q.fixed[0], 0)
 
 
 def size(at: At) -> int:
     """How many items are in the window."""
     return at.e - at.f - at.holes
-
-
-def leaf(capacity: int, i: int) -> int:
-    """The leaf of the item of index i."""
-    return capacity | (i & (capacity - 1))
 
 
 def insert(q: Any, at: At, v: Partial) -> At:
@@ -99,7 +102,7 @@ def tidy(q: Any, at: At) -> At:
         q.hole[f & (at.capacity - 1)] = 0
         f, holes = f + 1, holes - 1
     at, capacity = At(f, at.e, at.capacity, holes), at.capacity
-    while 4 * size(at) < capacity and capacity > LEAST:  # more than once if many left at once
+    while 4 * size(at) < capacity and capacity > q.fixed[0]:  # more than once if many left at once
         capacity //= 2
     return at if capacity == at.capacity else resize(q, at, capacity)
 
@@ -124,7 +127,7 @@ def resize(q: Any, at: At, capacity: int) -> At:
         else:
             put(q.part, leaf(capacity, e), get(q.part, at.capacity + slot))
             e += 1
-    q.seen[0], q.seen[1] = e - capacity, at.f
+    q.seen[0], q.seen[1] = at.f, at.f
     return At(at.f, e, capacity, 0)
 
 
@@ -139,12 +142,14 @@ def compact(q: Any, at: At) -> At:
         else:
             put(q.part, leaf(at.capacity, e), get(q.part, at.capacity + slot))
             e += 1
-    q.seen[0] = e - at.capacity
+    q.seen[1] = min(q.seen[1], e - 1)  # the nodes above the last item too: it has moved
     return At(at.f, e, at.capacity, 0)
 
 
-def remove(q: Any, at: At, pairs: int) -> At:
-    """Turn the items in the leaves that q.work holds into holes; nodes are to be renewed."""
+def remove(memory: Memory, at: At, pairs: int) -> At:
+    """A driver: turn the items in the leaves that q.work holds into holes; nodes are to be
+    renewed."""
+    q = attach(memory)
     holes = at.holes
     for k in range(pairs):
         for v in range(q.work[2 * k], q.work[2 * k + 1] + 1):
@@ -154,46 +159,11 @@ def remove(q: Any, at: At, pairs: int) -> At:
     return At(at.f, at.e, at.capacity, holes)
 
 
-def trigger(q: Any, at: At) -> None:
-    """Update FlatFAT with what came and went since the last trigger."""
-    left = max(q.seen[0], at.e - at.capacity)  # left..f are empty, and not refilled yet
-    came = max(q.seen[1], at.f)  # came..e are new
-    new = leaf(at.capacity, came)
-    if left == at.f and came == at.e - 1:
-        update_one(q, new)
-    elif left == at.f - 1 and came == at.e - 1:
-        old = leaf(at.capacity, left)
-        put(q.part, old, one(q))
-        update_two(q, old, new)
-    elif left != at.f or came != at.e:
-        update_all(q, at, left, came)
-    q.seen[0], q.seen[1] = at.f, at.e  # not before: a combine may raise
-
-
-def update_all(q: Any, at: At, left: int, came: int) -> None:
-    """Mark slots left..f as empty; update FlatFAT with them and with slots came..e."""
-    for i in range(left, at.f):
-        put(q.part, leaf(at.capacity, i), one(q))
-    turn = (left & -at.capacity) + at.capacity  # the index at which slots start again from 0
-    pairs = list_leaves(q, at, 0, max(left, turn), at.f)
-    pairs = list_leaves(q, at, pairs, max(came, turn), at.e)
-    pairs = list_leaves(q, at, pairs, left, min(at.f, turn))
-    pairs = list_leaves(q, at, pairs, came, min(at.e, turn))
-    update(q, pairs)
-
-
-def list_leaves(q: Any, at: At, pairs: int, lo: int, hi: int) -> int:
-    """Add the leaves of indexes lo..hi, which lie side by side, to q.work."""
-    if lo >= hi:
-        return pairs
-    q.work[2 * pairs] = leaf(at.capacity, lo)
-    q.work[2 * pairs + 1] = leaf(at.capacity, hi - 1)
-    return pairs + 1
-
-
 def query(q: Any, at: At) -> Partial:
     """Trigger, then the window combined: suffix and prefix where the buffer is inverted."""
     trigger(q, at)
+    if at.f == at.e:
+        return one(q)
     front, back = at.f & (at.capacity - 1), (at.e - 1) & (at.capacity - 1)
     if front <= back:
         return aggregate(q)
@@ -207,8 +177,17 @@ def trigger_now(memory: Memory, at: At) -> At:
     return at
 
 
+def renew_above(memory: Memory, at: At, pairs: int) -> At:
+    """A driver: renew the nodes above the leaves that q.work holds."""
+    update_used(attach(memory), at, pairs)
+    return at
+
+
 class Reactive(InOrder):
     """In-order window, O(log n), less an item in batches; items can be removed anywhere.
+
+    With `capacity`, no step takes O(n) as long as the window has at most so many items: its
+    slots are there from the start, and stay.
 
     >>> from sash import monoids as m, swag
     >>> w = swag.Reactive(m.Max())
@@ -222,6 +201,12 @@ class Reactive(InOrder):
     columns = Columns
     steps = (start, insert, evict, query, size)
     rewrites = frozenset[str]()
+
+    def __init__(
+        self, monoid: Any, capacity: int | None = None, *, compiled: bool | None = None
+    ) -> None:
+        self.capacity = None if capacity is None else whole("Reactive", "capacity", capacity, 1)
+        super().__init__(monoid, compiled=compiled)
 
     def _answer(self) -> Any:
         self._trigger()
@@ -243,15 +228,15 @@ class Reactive(InOrder):
         if len(set(wanted)) < len(wanted):
             raise ValueError(f"remove each item once, not {wanted}")
         at = self._at
-        leaves = np.array(sorted(leaf(at.capacity, self._index(i)) for i in wanted), np.int64)
+        leaves = np.sort(at.capacity | (self._indexes(wanted) & (at.capacity - 1)))
         pairs = self._memory.set_work(leaves)
-        self._at = self._plain(remove)(self._q, at, pairs)
+        self._step(remove, len(wanted), pairs)
         try:
             self._trigger()
             self._memory.set_work(leaves)
-            self._plain(update)(self._q, pairs)
+            self._step(renew_above, len(wanted), pairs)
         except BaseException:  # a combine raised: at the next trigger, all is to be renewed
-            self._memory.columns["seen"][:] = at.e - at.capacity, at.f
+            self._memory.columns["seen"][:] = at.f
             raise
         finally:
             self._at = self._plain(tidy)(self._q, self._at)
@@ -260,15 +245,18 @@ class Reactive(InOrder):
         self._trigger()
         self._check_cursors()
         f, e, capacity, _ = self._at
-        self._require(capacity == LEAST or 4 * len(self) >= capacity, "a quarter is filled")
+        self._require(capacity == self._least() or 4 * len(self) >= capacity, "a quarter is filled")
         part, monoid = self._q.part, self._monoid
-        for i in range(e - capacity, e):
-            if i < f or self._holes(i, i + 1):
+        for i in range(f, e):
+            if self._holes(i, i + 1):
                 empty = part[leaf(capacity, i)]
                 self._require(agree(empty, monoid.identity), f"slot of index {i} is empty")
+        used = self._used()
         for v in range(1, capacity):
-            both = monoid.combine(part[2 * v], part[2 * v + 1])
-            self._require(agree(part[v], both), f"node {v} is its children combined")
+            below = [part[child] for child in (2 * v, 2 * v + 1) if used[child]]
+            if below:
+                total = below[0] if len(below) == 1 else monoid.combine(*below)
+                self._require(agree(part[v], total), f"node {v} is its children combined")
 
     def _broken(self) -> Iterator[str]:
         f, e, capacity, holes = self._at
@@ -293,21 +281,45 @@ class Reactive(InOrder):
         """
         f, e, capacity, _ = self._at
         held = {leaf(capacity, i) for i in range(f, e) if not self._holes(i, i + 1)}
-        seen = self._memory.columns["seen"][1] > f
+        used, seen = self._used(), self._memory.columns["seen"][1] > f
         for v in sorted(range(1, 2 * capacity), key=log2, reverse=True):
-            if v in held or (v < capacity and seen):
+            if v in held or (v < capacity and seen and used[v]):
                 yield Part(f"level {log2(capacity) - log2(v)}", v, self._q.part[v])
 
+    def _used(self) -> np.ndarray:
+        """Of each node, whether there are slots of f..e below it."""
+        used = np.ones(2 * self._at.capacity, bool)
+        for nodes in self._unused():
+            used[nodes] = False
+        return used
+
+    def _unused(self) -> Iterator[slice]:
+        """The nodes below which there is no slot of f..e, level by level, and node 0, which is
+        none."""
+        f, e, capacity, _ = self._at
+        yield slice(0, 1 if f < e else 2 * capacity)
+        first, front, back = capacity, leaf(capacity, f), leaf(capacity, e - 1)
+        inverted = front > back
+        while f < e and first > 0:
+            if inverted:
+                yield slice(back + 1, front)
+            else:
+                yield from (slice(first, front), slice(back + 1, 2 * first))
+            first, front, back = first >> 1, front >> 1, back >> 1
+
     def _trigger(self) -> None:
-        """Trigger, compiled where much has changed and other batches run compiled too."""
+        """Trigger; if it raises, the next trigger does it again."""
         at, (f, e) = self._at, self._memory.columns["seen"].tolist()
-        changes = at.f - max(f, at.e - at.capacity) + at.e - max(e, at.f)
+        self._step(trigger_now, at.f - max(f, at.e - at.capacity) + at.e - max(e, at.f))
+
+    def _step(self, driver: Any, changes: int, *numbers: int) -> None:
+        """Run a driver, compiled where much is to change and other batches run compiled too."""
         in_batches = any(self._kernels.values())
-        kernel = self._kernel(trigger_now, ()) if in_batches and changes > PLAIN else None
+        kernel = self._kernel(driver, ()) if in_batches and changes > PLAIN else None
         if kernel is None:
-            self._plain(trigger)(self._q, at)
+            self._at = self._plain(driver)(self._q, self._at, *numbers)
         else:
-            self._enter(kernel)  # if it raises, the next trigger does it again
+            self._enter(kernel, *numbers)
 
     def _saved(self, k: int) -> None:
         """No step makes room in the middle: then the cells in use stay as they are."""
@@ -319,17 +331,16 @@ class Reactive(InOrder):
             self._at = self._plain(do)(self._q, at, *arguments)
 
     def _restore(self, k: int, saved: None) -> None:
-        at = self._at
-        for i in range(at.e, min(at.e + k, at.f + at.capacity)):
-            self._q.part[leaf(at.capacity, i)] = self._monoid.identity
-        self._at = self._plain(tidy)(self._q, at)
+        self._at = self._plain(tidy)(self._q, self._at)
 
-    def _index(self, position: int) -> int:
-        """The index of an item: as far from the front as its position and the holes before."""
-        lo, hi = self._at.f, self._at.f + position + 1
-        while passed := self._holes(lo, hi):
-            lo, hi = hi, hi + passed
-        return hi - 1
+    def _indexes(self, positions: list[int]) -> np.ndarray:
+        """The indexes of items: as far from the front as their positions and the holes before."""
+        f, e, capacity, holes = self._at
+        if holes == 0:
+            return f + np.array(positions, np.int64)
+        turned = np.roll(self._memory.columns["hole"][:capacity], -(f % capacity))[: e - f]
+        items = np.flatnonzero(turned == 0)
+        return f + items[np.array(positions, np.int64)]
 
     def _holes(self, lo: int, hi: int) -> int:
         """How many of the slots of indexes lo..hi are holes."""
@@ -340,12 +351,35 @@ class Reactive(InOrder):
 
     def _new_memory(self) -> Heap:
         self._places = PLACES
-        identity = self._monoid.identity
-        return Heap(Columns, self._layout, identity, PLACES, LEAST, seen=2, work=6)
+        least, identity = self._least(), self._monoid.identity
+        memory = Heap(Columns, self._layout, identity, PLACES, least, seen=2, work=6, fixed=2)
+        is_number = self._layout is not None and self._layout.width <= 8
+        memory.columns["fixed"][:] = least, is_number
+        return memory
+
+    def _least(self) -> int:
+        """The least capacity: a power of two."""
+        return max(LEAST, 1 << ((self.capacity or 1) - 1).bit_length())
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {"capacity": self.capacity}
 
     def _make_room_to_slide(self, n: int, most: int) -> None:
         self._memory.reserve(self._at, max(most - len(self), 0))
 
     def _state(self) -> dict[str, Any]:
-        self._trigger()  # so that nothing of an item that left is kept
-        return super()._state()
+        """With nothing of an item that left."""
+        self._trigger()
+        cells, identity = self._memory.columns["part"].array, self._monoid.identity
+        for nodes in (*self._unused(), slice(2 * self._at.capacity, len(cells))):
+            count = max(0, nodes.stop - nodes.start)
+            cells[nodes] = [identity] * count if isinstance(cells, list) else identity
+        return {**super()._state(), "capacity": self.capacity}
+
+    def _set_state(self, state: dict[str, Any]) -> None:
+        least = state.get("capacity")
+        self.capacity = None if least is None else whole("Reactive", "capacity", least, 1)
+        super()._set_state(state)
+        self._memory.columns["fixed"][0] = self._least()
+        self._q.part[0] = self._monoid.identity

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from sash.stores.encoding import REMEDY
 from sash.swag import snapshot
 from sash.swag.amta import AMTA
 from sash.swag.b_int import BInt
@@ -65,10 +64,5 @@ def restore(blob: bytes, monoid: Any, *, allow_pickle: bool = False, **options: 
             f"it has {', '.join(ALGORITHMS)}"
         )
     window = ALGORITHMS[algorithm](monoid, **options)
-    try:
-        window._set_state(state)
-    except snapshot.SnapshotError:
-        raise
-    except Exception as problem:  # what was written is sealed: this is not what was written
-        raise snapshot.SnapshotError(f"a damaged snapshot: {problem!r}; {REMEDY}") from problem
+    window.load(state)
     return window

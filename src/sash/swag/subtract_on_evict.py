@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from sash.kernel.drivers import row_at
 from sash.kernel.words import (
     ANSWER,
     FIRST_FREE,
+    IN_STEP,
     InputColumns,
     Memory,
     Outputs,
@@ -34,7 +36,7 @@ from sash.kernel.words import (
 )
 from sash.monoids.monoid import Monoid
 from sash.swag.in_order import InOrder
-from sash.swag.window import agree, fold
+from sash.swag.window import agree
 
 TOTAL = FIRST_FREE
 
@@ -85,14 +87,16 @@ def follow(
     """As `drivers.follow`, all rows at once: with all bounds known, no row decides anything.
 
     An answer is the total with what has come since, without what has gone since. Straight
-    loops combine both, from the first item on; a third one subtracts. What has come may be
-    more than ever is in a window: where that overflows, `drivers.follow` has the answer.
+    loops combine both, from the first item on; a third one subtracts. The items that have come
+    may be more than any window has: where their sum overflows, `drivers.follow` has the answer.
     """
     q = attach(memory)
     begins, ends, n = numbers(windows.lo), numbers(windows.hi), windows.n
+    in_step = windows.shape == IN_STEP
     f, e, total = at
     first = shift - windows.base
-    last_f, last_e = begins[n - 1] - shift, ends[n - 1] - shift
+    last_f = row_at(windows.lo, begins, n - 1, in_step) - shift
+    last_e = row_at(windows.hi, ends, n - 1, in_step) - shift
     come = put(ahead, 0, total)
     for j in range(e, last_e):
         come = put(ahead, j + 1 - e, combine(come, lift(q, item(xs, j + first))))
@@ -102,8 +106,9 @@ def follow(
         old = lift(q, item(xs, j + first)) if j >= e else get(q.part, j)
         gone = put(ahead, split + j + 1 - f, combine(gone, old))
     for k in range(n):
-        if begins[k] < ends[k]:
-            young, old = get(ahead, ends[k] - shift - e), get(ahead, split + begins[k] - shift - f)
+        begin, end = row_at(windows.lo, begins, k, in_step), row_at(windows.hi, ends, k, in_step)
+        if begin < end:
+            young, old = get(ahead, end - shift - e), get(ahead, split + begin - shift - f)
             give(out, k, lower(hold(q, ANSWER, inverse(young, old))))
     total = inverse(come, gone)
     for j in range(max(e, last_f), last_e):
@@ -146,5 +151,5 @@ class SubtractOnEvict(InOrder):
 
     def check(self) -> None:
         self._check_cursors()
-        total = fold(self, range(self._at.f, self._at.e))
+        total = self._fold_cells(range(self._at.f, self._at.e))
         self._require(agree(self._at.total, total), f"total is all items combined, {total}")

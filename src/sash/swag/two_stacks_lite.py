@@ -11,9 +11,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from sash.kernel.drivers import row_at
 from sash.kernel.words import (
     ANSWER,
+    EVEN,
     FIRST_FREE,
+    IN_STEP,
+    SOME,
     InputColumns,
     Memory,
     Outputs,
@@ -32,11 +36,17 @@ from sash.kernel.words import (
     one,
     outlined,
     put,
+    state_size,
+    straight,
+    straight_run,
 )
 from sash.swag.in_order import InOrder
-from sash.swag.window import agree, fold
+from sash.swag.window import agree
 
 BACK = FIRST_FREE
+
+GROUP = 128
+"""Rows that are answered together."""
 
 
 class At(NamedTuple):
@@ -100,7 +110,8 @@ class Coming(NamedTuple):
     xs: Any
     first: int
     old: int
-    ahead: Any  # prefixes: cell j - anchor is the back list up to item j - 1, combined
+    ahead: Any  # prefixes: cell j - anchor is the back list up to item j - 1, combined; and,
+    # before them, a group of suffixes and one of prefixes
     anchor: int
 
 
@@ -122,29 +133,37 @@ def follow(
     """
     q = attach(memory)
     begins, ends, n = numbers(windows.lo), numbers(windows.hi), windows.n
+    in_step = windows.shape == IN_STEP
     f, b, e, back = at
     first, old = shift - windows.base, e
     i = 0
     while i < n:
-        begin = begins[i] - shift
-        if begins[i] < ends[i]:
+        begin = row_at(windows.lo, begins, i, in_step) - shift
+        end_here = row_at(windows.hi, ends, i, in_step) - shift
+        if begin < end_here:
             flipped = begin
             if begin >= b:
-                b = e = flipped = ends[i] - shift
+                b = e = flipped = end_here
                 back = one(q)
-            stop = rows_before(begins, i, n, b + shift)
-            end = ends[stop - 1] - shift
-            new = Coming(xs, first, old, ahead, e)
+            if in_step:
+                stop = min(n, b + shift - windows.lo)
+            else:
+                stop = rows_before(begins, i, n, b + shift)
+            end = row_at(windows.hi, ends, stop - 1, in_step) - shift
+            new = Coming(xs, first, old, ahead, e - 2 * GROUP)
             back = fill(q, new, begin, flipped, e, end, back)
-            if windows.even and in_step(begins, i, stop) and in_step(ends, i, stop):
-                answer_in_step(q, new, begin, ends[i] - shift, i, stop, out)
+            even = windows.shape & EVEN
+            if in_step or (even and by_one(begins, i, stop) and by_one(ends, i, stop)):
+                answer_in_step(q, new, begin, end_here, i, stop, out)
+            elif windows.shape & SOME and state_size(q) > 2:
+                answer_in_groups(q, new, windows, shift, i, stop, out)
             else:
                 for k in range(i, stop):
                     if begins[k] < ends[k]:
                         suffix = get(q.part, begins[k] - shift)
-                        prefix = get(ahead, ends[k] - shift - e)
+                        prefix = get(ahead, ends[k] - shift - new.anchor)
                         give(out, k, lower(hold(q, ANSWER, combine(suffix, prefix))))
-            f, e, i = begins[stop - 1] - shift, end, stop
+            f, e, i = row_at(windows.lo, begins, stop - 1, in_step) - shift, end, stop
         else:
             i += 1
     for j in range(max(old, b), e):
@@ -158,17 +177,16 @@ def fill(q: Any, new: Coming, f: int, b: int, e: int, end: int, back: Partial) -
     Neither waits for the other, so a processor works on both at once.
     """
     suffix = one(q)
-    put(new.ahead, e - new.anchor, back)
-    while b > f and e < end:
-        b, e = b - 1, e + 1
-        suffix = put(q.part, b, combine(item_or_cell(q, new, b), suffix))
-        back = put(new.ahead, e - new.anchor, combine(back, coming(q, new, e - 1)))
-    while b > f:
-        b -= 1
-        suffix = put(q.part, b, combine(item_or_cell(q, new, b), suffix))
-    while e < end:
-        e += 1
-        back = put(new.ahead, e - new.anchor, combine(back, coming(q, new, e - 1)))
+    prefixes = straight(new.ahead, e - new.anchor)
+    put(prefixes, 0, back)
+    both = max(0, min(b - max(f, new.old), end - e))
+    for k in range(both):
+        suffix = put(q.part, b - 1 - k, combine(coming(q, new, b - 1 - k), suffix))
+        back = put(prefixes, k + 1, combine(back, coming(q, new, e + k)))
+    for j in range(b - both - 1, f - 1, -1):
+        suffix = put(q.part, j, combine(item_or_cell(q, new, j), suffix))
+    for k in range(both, end - e):
+        back = put(prefixes, k + 1, combine(back, coming(q, new, e + k)))
     return back
 
 
@@ -182,17 +200,43 @@ def item_or_cell(q: Any, new: Coming, j: int) -> Partial:
     return coming(q, new, j) if j >= new.old else get(q.part, j)
 
 
-def in_step(rows: Any, i: int, stop: int) -> bool:
+def by_one(rows: Any, i: int, stop: int) -> bool:
     """Whether ends of windows that move by at most one row each time move every time."""
     return rows[stop - 1] - rows[i] == stop - 1 - i
+
+
+def answer_in_groups(
+    q: Any, new: Coming, windows: Windows, shift: int, i: int, stop: int, out: Any
+) -> None:
+    """The answers of rows i to stop - 1, of which none has an empty window.
+
+    What a group of them needs is first brought together: where a state has several numbers, a
+    processor then combines several rows at once, which pays for the way.
+    """
+    begins, ends = numbers(windows.lo), numbers(windows.hi)
+    suffixes, prefixes = straight(new.ahead, 0), straight(new.ahead, GROUP)
+    for k in range(i, stop, GROUP):
+        n = min(GROUP, stop - k)
+        for j in range(n):
+            put(new.ahead, j, get(q.part, begins[k + j] - shift))
+            put(new.ahead, GROUP + j, get(new.ahead, ends[k + j] - shift - new.anchor))
+        for j in range(n):
+            total = combine(get(suffixes, j), get(prefixes, j))
+            give(out, k + j, lower(hold(q, ANSWER, total)))
 
 
 def answer_in_step(q: Any, new: Coming, f: int, e: int, i: int, stop: int, out: Any) -> None:
     """The answers of rows i to stop - 1, whose windows begin at f and end at e, one row later
     each."""
-    for k in range(stop - i):
-        total = combine(get(q.part, f + k), get(new.ahead, e + k - new.anchor))
-        give(out, i + k, lower(hold(q, ANSWER, total)))
+    prefixes = straight(new.ahead, e - new.anchor)
+    k, n = 0, stop - i
+    while k < n:
+        suffixes = straight(q.part, f + k)
+        end = min(n, k + straight_run(q.part, f + k))
+        for j in range(end - k):
+            total = combine(get(suffixes, j), get(prefixes, k + j))
+            give(out, i + k + j, lower(hold(q, ANSWER, total)))
+        k = end
 
 
 STRIDE = 16
@@ -221,10 +265,10 @@ class TwoStacksLite(InOrder):
     following = follow
 
     def _cells_ahead(self, lo: int, hi: int, longest: int) -> int:
-        return 1 + min(longest, max(0, hi - self._at.e))
+        return 2 * GROUP + 1 + min(longest, max(0, hi - self._at.e))
 
     def check(self) -> None:
         at = self._at
         self._require(at.f <= at.b <= at.e, "f <= b <= e")
-        back = fold(self, range(at.b, at.e))
+        back = self._fold_cells(range(at.b, at.e))
         self._require(agree(at.back, back), f"back is the back list combined, {back}")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from sash.kernel.answers import Allocate, new_array
 from sash.monoids.monoid import Monoid, as_monoid
+from sash.stores.encoding import REMEDY
 from sash.swag import snapshot
+from sash.swag.inputs import WindowEnds
 from sash.swag.parts import Part
 
 
@@ -47,11 +48,11 @@ class Window(ABC):
         self,
         xs: Any,
         base: int,
-        lo: np.ndarray,
-        hi: np.ndarray,
+        lo: WindowEnds,
+        hi: WindowEnds,
         longest: int,
         allocate: Allocate = new_array,
-        even: bool = False,
+        shape: int = 0,
     ) -> tuple[Any, Any]:
         """The answers over windows of rows lo[i] to hi[i] - 1, both growing, and which numbers
         of them are null: a column for each number of an answer, or None.
@@ -59,8 +60,8 @@ class Window(ABC):
         Rows are numbered through all calls; xs[0] is the item of row `base`, and xs has
         every row that no call has reached yet. A window has at most `longest` rows; one
         without rows is left without an answer, and not counted as null. `allocate` gives an
-        array for answers. `even`: from a window to the next that it overlaps, neither end moves
-        by more than one row.
+        array for answers. `shape`: what is known of all windows, EVEN, SOME or both; of windows in
+        step with the rows, lo and hi are ranges.
         """
 
     @property
@@ -89,6 +90,15 @@ class Window(ABC):
     def _set_state(self, state: dict[str, Any]) -> None:
         """Take the state that `_state` gave; an error, before any step follows a cursor or a
         link, if these are not what an algorithm keeps."""
+
+    def load(self, state: dict[str, Any]) -> None:
+        """Take the contents of a snapshot, which `swag.restore` has read."""
+        try:
+            self._set_state(state)
+        except snapshot.SnapshotError:
+            raise
+        except Exception as problem:  # what was written is sealed: this is not what was written
+            raise snapshot.SnapshotError(f"a damaged snapshot: {problem!r}; {REMEDY}") from problem
 
     def snapshot(self) -> bytes:
         """The window as bytes; `swag.restore(blob, monoid)` gives it back."""
@@ -134,14 +144,6 @@ def in_use(window: Window) -> RuntimeError:
         f"this {type(window).__name__} window is in use: one thread per window; give each thread "
         "its own, or hold a lock around every call (a monoid's functions cannot call its window)"
     )
-
-
-def fold(window: Any, cells: Iterable[int]) -> Any:
-    """The partials in `cells`, combined from older to younger."""
-    total = window._monoid.identity
-    for i in cells:
-        total = window._monoid.combine(total, window._q.part[i])
-    return total
 
 
 def agree(a: Any, b: Any) -> bool:

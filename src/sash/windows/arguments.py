@@ -95,6 +95,12 @@ def closed_of(closed: Any) -> Closed:
     return closed
 
 
+def check_column(value: Any, must: str) -> None:
+    """Raise TypeError for a constant in the place of a column's name or an expression."""
+    if value is None or isinstance(value, int | float | complex | bytes | np.generic):
+        raise TypeError(f"{must} a column's name or an expression, not {value!r}")
+
+
 def check_takes(function: Any, count: int, argument: str) -> None:
     """Raise TypeError unless a function takes `count` arguments."""
     if not callable(function):

@@ -30,7 +30,7 @@ Bounds = tuple[np.ndarray, np.ndarray]
 def bounds(frame: Frame, times: Any, content: Any = None) -> Bounds:
     """The arrays lo and hi for rows sorted by `times` (integers: nanoseconds; or numbers).
 
-    What a frame excludes is between them all the same.
+    Rows that a frame excludes lie between them all the same.
     `content`: the column of a Delta; for an Until, which rows end a window. A Policy
     has no bounds before its rows are combined: swag.AMTA finds them.
 

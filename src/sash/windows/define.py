@@ -13,6 +13,7 @@ import numpy as np
 
 from sash.windows.arguments import (
     bound_of,
+    check_column,
     check_takes,
     closed_of,
     is_unbounded,
@@ -144,6 +145,7 @@ def delta(column: Any, d: Any) -> Delta:
     >>> print(delta("km", 5))
     km within 5 of the newest
     """
+    check_column(column, "column must be")
     reach = bound_of(d, 1, "d")
     if reach is None or length(reach) < 0:
         raise ValueError(f"d must be a number or a duration of at least 0, not {d!r}")
@@ -157,11 +159,12 @@ def until(predicate: Any, column: Any = None) -> Until:
     of the values of `column`, which is a name or an expression.
 
     >>> print(until("is_last"))
-    anew after each row where it is true of is_last
+    the rows since is_last was true
     """
     if not callable(predicate):
         if column is not None:
             raise TypeError("predicate must be a function where a column is given too")
+        check_column(predicate, "predicate must be a function,")
         return Until(None, predicate)
     check_takes(predicate, 1, "predicate")
     return Until(predicate, column)

@@ -61,24 +61,20 @@ class Frame:
         return False
 
     @property
-    def needs_peers(self) -> bool:
-        """Whether the current row's peers are in its window."""
-        return self.by == "time"
-
-    @property
     def needs_duration(self) -> bool | None:
         """True: the time column must be a time; False: a number; None: either."""
         return None
 
-    @property
-    def pieces(self) -> int:
+    def pieces(self, ties: bool = False) -> int:
         """How many runs of rows are left of a window, at most, where `exclude` cuts some out.
 
         Rows after those that are left out are there only where a window goes on after them.
+        `ties`: further columns of order tell rows of one time apart, so those are not all peers.
         """
         kept = 1 + (self.exclude == "ties")  # the rows before, and the row itself
         to_peers = self.by == "time" and self.peers
-        goes_on = self.needs_following or (to_peers and self.exclude == "current row")
+        some_peers = self.exclude == "current row" or (ties and not isinstance(self, Groups))
+        goes_on = self.needs_following or (to_peers and some_peers)
         return 1 if self.exclude is None else kept + goes_on
 
     @property
@@ -154,16 +150,6 @@ class Range(Frame):
         return self.following is None or length(self.following) > 0
 
     @property
-    def needs_peers(self) -> bool:
-        after = self.preceding is None or -length(self.preceding) < 0
-        before = self.following is None or length(self.following) > 0
-        at_start = self.preceding is not None and length(self.preceding) == 0
-        at_end = self.following is not None and length(self.following) == 0
-        after |= at_start and self.closed in ("both", "left")
-        before |= at_end and self.closed in ("both", "right")
-        return after and before
-
-    @property
     def needs_duration(self) -> bool | None:
         given = [b for b in (self.preceding, self.following) if b is not None and length(b)]
         return isinstance(given[0], Duration) if given else None
@@ -194,11 +180,6 @@ class Groups(Frame):
     @property
     def needs_following(self) -> bool:
         return self.following is None or self.following > 0
-
-    @property
-    def needs_peers(self) -> bool:
-        before = self.preceding is None or self.preceding >= 0
-        return before and (self.following is None or self.following >= 0)
 
     def _text(self) -> str:
         return f"groups from {_place(self.preceding, -1)} to {_place(self.following, 1)}"
@@ -252,7 +233,7 @@ class Until(Frame):
     """Up to the current row, from just after the last earlier row that ended a window.
 
     A row for which `predicate(value)` is true ends the window that it is in; it
-    belongs to that window, and the next row starts anew. `value` is what the
+    belongs to that window, and the next row starts another. `value` is what the
     aggregation takes, or that of `column`; without a predicate, `column` is true
     or false itself.
     """
@@ -266,10 +247,11 @@ class Until(Frame):
         return () if self.column is None else (self.column,)
 
     def _text(self) -> str:
-        what = getattr(self.predicate, "__name__", "predicate") if self.predicate else "it is true"
-        return f"anew after each row where {what}" + (
-            "" if self.column is None else f" of {self.column}"
-        )
+        what = "" if self.column is None else str(self.column)
+        if self.predicate is not None:
+            name = getattr(self.predicate, "__name__", "predicate")
+            what = f"{name}({what})" if what else name
+        return f"the rows since {what} was true"
 
 
 @dataclass(frozen=True, repr=False)

@@ -43,17 +43,21 @@ class Rows:
     @cached_property
     def ids(self) -> np.ndarray:
         """The numbers of their keys."""
-        return numbers(one_array(self.table.column(KEY)))
+        return self._numbers(KEY)
 
     @cached_property
     def checks(self) -> np.ndarray:
         """The proofs of their keys."""
-        return numbers(one_array(self.table.column(CHECK)))
+        return self._numbers(CHECK)
 
     @cached_property
     def times(self) -> np.ndarray:
         """Their times, in ticks."""
-        return numbers(one_array(self.table.column(self.time)))
+        return self._numbers(self.time)
+
+    def _numbers(self, name: str) -> np.ndarray:
+        known = None if self._part_of is None else self.plain(name)
+        return numbers(one_array(self.table.column(name))) if known is None else known.array
 
     @cached_property
     def ticks(self) -> Column:

@@ -34,7 +34,7 @@ def described(definition: StreamDefinition) -> dict[str, Any]:
     }
     return {
         "keys": list(query.by),
-        "time": query.time,
+        "time": ", ".join((query.time, *query.ties)),
         "columns": {name: str(schema.field(name).type) for name in definition.needed},
         "other columns": {name: str(schema.field(name).type) for name in definition.passthrough},
         "emit": definition.emit,

@@ -9,7 +9,7 @@ by rows     the last rows before the moment; delta and policies: the window of t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -67,10 +67,9 @@ class Values:
         for windows in self.by_time:
             found |= self._named(windows, windows.current(self.forest, *given))
         for name, so_far in self.so_far.items():
-            answers = so_far.current(self.tails(name), *given, self.definition.idle)
-            found |= self._named(so_far, answers)
+            found |= self._named(so_far, so_far.current(self.tails(name), *given))
         for name, tailed in self.last_rows.items():
-            found |= tailed.current(self.tails(name), *given, self.definition.idle)
+            found |= tailed.current(self.tails(name), *given)
         return found if self.rows is None else found | self._from_rows(self.rows, asked)
 
     def _from_rows(self, plan: Plan, asked: Asked) -> dict[str, pa.Array]:
@@ -82,7 +81,7 @@ class Values:
         moments = answers_as(asked.moments, None, plan.schema.field(time).type)
         spine = pa.table({KEY: asked.keys.ids[asked.of], time: moments})
         at = Spine((KEY,), time, spine.schema, "both")
-        query = replace(plan.query, aggregations=at.over(plan.query.aggregations), spine=at)
+        query = at.over(plan.query)
         found = aggregate(query, table, spine, 1, plan.options)
         return {output.name: one_array(found.column(output.name)) for output in plan.outputs}
 

@@ -144,8 +144,7 @@ class StreamDefinition:
         whole = frame.exclude is None and frame.most is None and frame.peers
         combines = state.kind in PARTIALS and whole
         if self.plan.query.every is not None:
-            by_clock = not isinstance(frame, SlidingCalendar)
-            return "slices" if combines and by_clock else "rows"
+            return "slices" if combines and self._is_made_of_slices(frame) else "rows"
         if isinstance(frame, Session | Lifetime | Until) or _from_the_first(frame):
             return "so far" if combines else "tail"
         if isinstance(frame, Range | Sliding):
@@ -153,6 +152,19 @@ class StreamDefinition:
         if isinstance(frame, Rows) and self.emit == "final" and frame.needs_following:
             return "waiting"
         return "tail"
+
+    def _is_made_of_slices(self, frame: Any) -> bool:
+        """Whether windows of `every` begin and end where slices do; see `slice_length`."""
+        if isinstance(frame, SlidingCalendar):
+            return False
+        if tick_kind(self.schema.field(self.time).type) == "i":
+            return True
+        unit, first = self.plan.unit, self.plan.frames[0].frame
+        assert isinstance(first, Sliding)
+        step, start = steps_of(first.slide, unit), steps_of(first.offset, unit)
+        bounds = (frame.size, frame.slide, frame.offset)
+        size, slide, offset = (steps_of(bound, unit) for bound in bounds)
+        return all(length % step == 0 for length in (size, slide, offset - start))
 
     @cached_property
     def of_structure(self) -> dict[Structure, list[State]]:
@@ -251,6 +263,12 @@ class StreamDefinition:
         by_rows = self.emit == "arrival" or (self.emit == "update" and self._noticed > 1)
         return bool(self.by_time) or self.ahead > 0 or by_rows
 
+    @cached_property
+    def fills(self) -> bool:
+        """Whether windows without rows come out, between those of a key that have some."""
+        every = self.plan.query.every
+        return every is not None and every.fills
+
     def horizon(self, watermark: float) -> float:
         """The time from which on rows by time are needed once the watermark is there."""
         return watermark - self.ahead - self.behind
@@ -258,7 +276,7 @@ class StreamDefinition:
     def needed_from(self, watermark: float) -> float:
         """The time from which on rows can still matter once the watermark is there."""
         per_key = any(self.of_structure.get(kind) for kind in ("tail", "so far", "waiting"))
-        return -math.inf if per_key else self.horizon(watermark)
+        return -math.inf if per_key or self.fills else self.horizon(watermark)
 
     @cached_property
     def as_kept(self) -> Plan:

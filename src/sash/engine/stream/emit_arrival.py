@@ -6,6 +6,7 @@ times.
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -14,13 +15,16 @@ import pyarrow as pa
 
 from sash.engine.columns import numbers, one_array
 from sash.engine.stream.bulk_rows import joined, taken
+from sash.engine.stream.due import NUMBER, Due, keys_of
 from sash.engine.stream.late import insert
 from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.row_answers import advance, by_time, in_order_of_key, per_key
 from sash.engine.stream.sealing import by_key, cut
 from sash.engine.stream.shard_state import ShardState
 from sash.engine.stream.sorted_keys import starts
-from sash.engine.stream.time_windows import NUMBER, Due
+
+TOGETHER = 16
+"""Bulks whose late rows are answered as one group."""
 
 
 class Arrivals:
@@ -56,16 +60,16 @@ class Arrivals:
         state = self.state
         number, rows = state.manifest.arrived, self._numbered(rows)
         groups = self._inserted(rows, number)
-        due = pa.concat_tables([group.rows.table for group in groups]).combine_chunks()
+        due = np.concatenate([group.rows.column(NUMBER).array for group in groups])
         state.pages.cost.keys = len(np.unique(np.concatenate([g.keys.ids for g in groups])))
         columns = by_time(state, groups) | self._unsettled(groups)
-        rest = rows.take(pa.array(numbers(one_array(due.column(NUMBER))) - number))
+        rest = rows.take(pa.array(due - number))
         columns |= {name: rest.column(name) for name in state.definition.schema.names}
         return state.definition.as_output(columns)
 
     def _inserted(self, rows: pa.Table, number: int) -> list[Due]:
-        """Add rows in order of time. Gives them by bulk, in order of key and time; `number`: of
-        the first row."""
+        """Add rows in order of time. Gives them in groups, late rows of several bulks and others
+        by bulk, in order of key and time; `number`: of the first row."""
         state, forest = self.state, self.state.forest
         times = state.times(rows)
         leaves = forest.leaves[forest.since(times[0].item()) :]
@@ -79,11 +83,14 @@ class Arrivals:
             by_bulk = np.lexsort([times[:stop], ids[:stop], places])
             late = forest.rows_of(rows.take(pa.array(by_bulk)))
             forest.prove(taken(late, np.argsort(late.ids, kind="stable")))
-            begins = starts(places)
-            spans = zip(begins, np.append(begins[1:], stop), strict=True)
-            groups += [Due.of(late.slice(a, b), number, is_new=False) for a, b in spans]
-            bulks = [leaves[i] for i in places[begins]]
-            insert(forest, bulks, [due.keys for due in groups], late)
+            begins = [*starts(places).tolist(), stop]
+            bulks = [leaves[places[i]] for i in begins[:-1]]
+            keys = [keys_of(late.slice(a, b)) for a, b in itertools.pairwise(begins)]
+            insert(forest, bulks, keys, late)
+            groups += [
+                Due.of(in_order_of_key(late.slice(begins[i], begins[j])), number, is_new=False)
+                for i, j in itertools.pairwise([*range(0, len(bulks), TOGETHER), len(bulks)])
+            ]
         for part in cut(state, rows.slice(stop)) if stop < len(times) else ():
             newest = by_key(state, part)
             groups.append(Due.of(forest.rows_of(newest), number))

@@ -17,6 +17,7 @@ class FinalWindows:
 
     def __init__(self, state: ShardState, sliced: SlicedWindows) -> None:
         self.state, self._sliced = state, sliced
+        self._filled = state.work.filled
 
     def step(self, rows: pa.Table, before: float | None, now: float | None) -> pa.Table:
         """The windows that the watermark has passed."""
@@ -28,6 +29,8 @@ class FinalWindows:
     def take_in(self, rows: pa.Table, before: float | None, now: float) -> None:
         """Take rows that have come and gone, without their windows."""
         self._add(sealed(self.state, rows, self._sliced.edge(now)))
+        if self._filled is not None and now != before:
+            self._windows(before, now)  # the last ones of keys are kept
 
     def _add(self, rows: pa.Table | None) -> None:
         """Add rows to the bulks of slices, and of rows that slices do not answer."""
@@ -55,6 +58,9 @@ class FinalWindows:
         if parts[0] is None:
             return definition.output.empty_table()
         columns = {name: each.column(name) for each in parts for name in each.column_names}  # type: ignore[union-attr]
+        if self._filled is not None:
+            filled = self._filled.of(state, pa.table(columns))
+            columns = {name: filled.column(name) for name in filled.column_names}
         found = definition.as_output(columns)
         if not definition.steps_back:
             return found

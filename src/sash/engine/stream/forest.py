@@ -62,7 +62,7 @@ class Forest:
         read = {name for state in states for name in state.reads}
         self._read = [time, *sorted(read - {time})]
         self._carried: dict[Hashable, Carried] = {}
-        self._layers: dict[tuple[int, int], tuple[Node, Page | None, list[Part]]] = {}
+        self._layers: dict[tuple[int, int], tuple[Node, list[Part]]] = {}
 
     def place(self, state: PartialState) -> int:
         """Which of the forest's states has the partials of this one."""
@@ -303,21 +303,20 @@ class Forest:
     # Maps as pages.
 
     def layers(self, node: Node) -> list[Part]:
-        """A node's map, and some keys that override it. Groups of late rows ask for the same nodes,
-        so what was asked for is kept while neither changes."""
+        """A node's map, and some keys that override it."""
         place = node.level, node.index
         known = self._layers.get(place)
-        if known is not None and known[0] is node and known[1] is self.trunk.changed:
-            return known[2]
-        found = [part_of(self.map_at(page)) for page in (node.map, node.patch) if page is not None]
+        if known is None or known[0] is not node:
+            pages = [page for page in (node.map, node.patch) if page is not None]
+            known = node, [part_of(self.map_at(page)) for page in pages]
+            if len(self._layers) >= self.pages.keep:
+                self._layers = {}
+            self._layers[place] = known
         changed = self.changed
         span = None if changed is None else changed.place(node)
-        if changed is not None and span is not None:
-            found.append(Part(changed.all, *span))
-        if len(self._layers) >= self.pages.keep:
-            self._layers = {}
-        self._layers[place] = node, self.trunk.changed, found
-        return found
+        if changed is None or span is None:
+            return known[1]
+        return [*known[1], Part(changed.all, *span)]
 
     def waits(self, node: Node) -> bool:
         """Whether a node has partials in the buffer."""

@@ -3,7 +3,6 @@
 TailWindows   the rows themselves: frames by rows, delta, policies; distinct counts and
               percentiles over sessions and the like
 SoFarWindows  one item with the partial of the window so far: sessions, lifetime, until
-WaitingRows   rows with their other answers that wait for rows after them
 """
 
 from __future__ import annotations
@@ -20,20 +19,18 @@ from sash.engine import row_windows
 from sash.engine.columns import filled, numbers, one_array
 from sash.engine.expressions import with_derived
 from sash.engine.frames import Finder
-from sash.engine.row_windows import ends_of
+from sash.engine.row_windows import marks_of
 from sash.engine.rows import HELD
 from sash.engine.stream.items import Items
 from sash.engine.stream.maps import KeyMap, prefix
 from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.partials import PartialState
 from sash.engine.stream.sorted_keys import prove_equal, starts
-from sash.engine.stream.tails import Tails
+from sash.engine.stream.tails import Tails, spells
 from sash.engine.tape import Tape
 from sash.plan.plan import FramePlan, Plan, plan_of
 from sash.plan.reach import steps_of
 from sash.windows.frames import Frame, Session, Until
-
-EMITTED = "_emitted"
 
 
 def keyed(plan: Plan, names: Sequence[str]) -> Plan:
@@ -66,6 +63,13 @@ def after(old: pa.Table | None, new: pa.Table) -> tuple[pa.Table, np.ndarray]:
     return table.take(pa.array(order)), order >= old.num_rows
 
 
+def by_spell(tails: Tails, table: pa.Table) -> pa.Table:
+    """Rows in order of key and time with another key for each spell of a key; see `spells`."""
+    ids, times = (numbers(one_array(table.column(name))) for name in (KEY, tails.time))
+    place = table.column_names.index(KEY)
+    return table.set_column(place, KEY, pa.array(spells(ids, times, tails.idle)))
+
+
 def per_key(table: pa.Table) -> tuple[np.ndarray, np.ndarray]:
     """Where each key begins, and its last row."""
     begins = starts(numbers(one_array(table.column(KEY))))
@@ -96,13 +100,16 @@ class TailWindows:
 
     def advance(self, tails: Tails, rows: pa.Table) -> None:
         """Rows are settled: their keys' tails end with them."""
-        table, _ = self._items(tails, rows)
+        table, new = self._items(tails, rows)
         first = row_windows.first_reached(self.plan, table)
-        begins, last = per_key(table)
+        begins = starts(numbers(one_array(table.column(KEY))))
+        keys = starts(numbers(one_array(rows.column(KEY))))  # a key's last row is among the new
+        last = np.flatnonzero(new)[np.append(keys[1:], rows.num_rows) - 1]
+        begins = begins[np.searchsorted(begins, last, "right") - 1]
         tails.write(rows.select(self.columns), last - np.maximum(first[last], begins) + 1)
 
     def current(
-        self, tails: Tails, keys: KeyMap, of: np.ndarray, moments: np.ndarray, idle: float | None
+        self, tails: Tails, keys: KeyMap, of: np.ndarray, moments: np.ndarray
     ) -> dict[str, pa.Array]:
         """The answers of keys' last rows at moments; over no rows for a key that has none, or
         none for so long that it is forgotten."""
@@ -113,7 +120,7 @@ class TailWindows:
             }
         place, last = np.full(len(keys.ids), -1), per_key(table)[1]
         place[np.searchsorted(keys.ids, numbers(one_array(table.column(KEY)))[last])] = last
-        place = np.where(self._over(table, tails.time, place[of], moments, idle), -1, place[of])
+        place = np.where(self._over(tails, table, place[of], moments), -1, place[of])
         table = table.append_column(HELD, pa.array(np.ones(table.num_rows, np.bool_)))
         whole = pa.Table.from_batches(
             list(row_windows.run(self.plan, table.to_batches(), ordered=True))
@@ -125,17 +132,17 @@ class TailWindows:
         }
 
     def _over(
-        self, table: pa.Table, time: str, place: np.ndarray, moments: np.ndarray, idle: float | None
+        self, tails: Tails, table: pa.Table, place: np.ndarray, moments: np.ndarray
     ) -> np.ndarray:
         """Whether the windows of last rows are over at moments: a session's gap has passed, the
         row has ended its window, or the key is forgotten."""
         frame = self.plan.frames[0].frame
-        ages = moments - numbers(one_array(table.column(time)))[place]
-        over = np.zeros(len(place), np.bool_) if idle is None else ages > idle
+        ages = moments - numbers(one_array(table.column(tails.time)))[place]
+        over: np.ndarray = ages > tails.idle
         if isinstance(frame, Session):
             over |= ages > steps_of(frame.gap, self.plan.unit)
         if isinstance(frame, Until):
-            over |= ends_of(frame, frame_columns(self.plan, frame, table))[place] != 0
+            over |= marks_of(frame, frame_columns(self.plan, frame, table))[place] != 0
         return over
 
     @cached_property
@@ -149,8 +156,9 @@ class TailWindows:
         return found
 
     def _items(self, tails: Tails, rows: pa.Table) -> tuple[pa.Table, np.ndarray]:
+        """The rows of tails and new ones, those of a key by spell; and which are new."""
         table, new = after(tails.read(keys_of(rows)), rows.select(self.columns))
-        return table.append_column(HELD, pa.array(~new)), new
+        return by_spell(tails, table).append_column(HELD, pa.array(~new)), new
 
 
 ENDED = "_ended"
@@ -184,7 +192,7 @@ class SoFarWindows:
         """For each state the answers of rows in order of key and time."""
         so_far = tails.read(keys_of(rows))
         ids, times, ended, new, items, order = self._items(so_far, rows)
-        lo, hi = self._bounds(ids, times, ended)
+        lo, hi = self._bounds(spells(ids, times, tails.idle), times, ended)
         places = np.flatnonzero(new)
         tails.pages.cost.combined += len(ids) * len(self.states)
         return [
@@ -196,7 +204,7 @@ class SoFarWindows:
         """Rows are settled: the partials of their keys end with them."""
         so_far = tails.read(keys_of(rows))
         ids, times, ended, _, items, order = self._items(so_far, rows)
-        lo, _ = self._bounds(ids, times, ended)
+        lo, _ = self._bounds(spells(ids, times, tails.idle), times, ended)
         begins = starts(ids)
         last = np.append(begins[1:], len(ids)) - 1
         # A window's items go from its start to the last item of the key: keys in between, which
@@ -237,12 +245,11 @@ class SoFarWindows:
         return ids[order], times[order], ended[order], new[order], items, order
 
     def current(
-        self, tails: Tails, keys: KeyMap, of: np.ndarray, moments: np.ndarray, idle: float | None
+        self, tails: Tails, keys: KeyMap, of: np.ndarray, moments: np.ndarray
     ) -> list[list[pa.Array]]:
         """The answers over keys' windows so far, at moments.
 
-        `of`: the place of each one's key among the keys; in order of key and moment. A key whose
-        last row is older than `idle` is forgotten.
+        `of`: the place of each one's key among the keys; in order of key and moment.
         """
         so_far, n = tails.read(keys), len(of)
         moments = moments.astype(self._dtype)
@@ -253,9 +260,7 @@ class SoFarWindows:
             place = np.full(len(keys.ids), -1)
             place[known] = np.arange(len(known))
             seen = numbers(one_array(so_far.column(self._time))).astype(self._dtype)
-            there = place[of] >= 0
-            if idle is not None:
-                there &= seen[place[of]] >= moments - idle
+            there = (place[of] >= 0) & (moments - seen[place[of]] <= tails.idle)
             each = place[of][there]  # the window so far, for each moment: none ends a session
             codes, times = np.append(np.flatnonzero(there), codes), np.append(seen[each], times)
             ended = np.append(np.asarray(one_array(so_far.column(ENDED)))[each], ended)
@@ -274,7 +279,7 @@ class SoFarWindows:
     def _ended(self, rows: pa.Table) -> np.ndarray:
         if not isinstance(self.frame, Until):
             return np.zeros(rows.num_rows, np.int8)
-        return ends_of(self.frame, frame_columns(self.states[0].plan, self.frame, rows))
+        return marks_of(self.frame, frame_columns(self.states[0].plan, self.frame, rows))
 
     def _bounds(
         self, ids: np.ndarray, times: np.ndarray, ended: np.ndarray
@@ -285,46 +290,3 @@ class SoFarWindows:
         flags = np.ascontiguousarray(ended, np.int8) if isinstance(self.frame, Until) else None
         bounds = self._finder.find(tape, starts(ids), flags, 0, n, n)
         return bounds.lo, bounds.hi
-
-
-@dataclass
-class WaitingRows:
-    """Frames with rows after the current one: a row waits until they have come."""
-
-    plan: Plan
-    ahead: int
-
-    def step(self, tails: Tails, rows: pa.Table) -> pa.Table:
-        """Rows with their other answers in, in order of key and time; those that are complete
-        out, with the answers of these frames too."""
-        old = tails.read(keys_of(rows))
-        fresh = rows.append_column(EMITTED, pa.array(np.zeros(rows.num_rows, np.bool_)))
-        table, new = after(old, fresh)
-        table = table.append_column(HELD, pa.array(np.zeros(table.num_rows, np.bool_)))
-        whole = pa.Table.from_batches(
-            list(row_windows.run(self.plan, table.to_batches(), ordered=True))
-        )
-        tails.pages.cost.combined += table.num_rows * len(self.plan.states)
-        begins, last = per_key(table)
-        counts = last - begins + 1
-        number = np.arange(table.num_rows)
-        enough = number <= np.repeat(last, counts) - self.ahead
-        gone = np.asarray(one_array(table.column(EMITTED)))
-        due = enough & ~gone
-        self._keep(tails, table, new, enough, begins, last)
-        return whole.filter(pa.array(due)).drop_columns([EMITTED, HELD])
-
-    def _keep(
-        self, tails: Tails, table: pa.Table, new: np.ndarray, emitted: np.ndarray,
-        begins: np.ndarray, last: np.ndarray,
-    ) -> None:  # fmt: skip
-        """Keep the rows that wait, and those before them that their windows reach.
-
-        Which rows have come out changes, so all that is kept of a key is written again.
-        """
-        first = row_windows.first_reached(self.plan, table)
-        waits = np.maximum(begins, last - self.ahead + 1)
-        live = last - np.maximum(first[waits], begins) + 1
-        place = table.column_names.index(EMITTED)
-        table = table.set_column(place, EMITTED, pa.array(emitted)).drop_columns([HELD])
-        tails.write(table, live)

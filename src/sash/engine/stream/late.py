@@ -1,11 +1,12 @@
 """Late rows into the tree: those of all bulks in one pass, and of the nodes above what changes.
 
-Cost    per late row its key's partial in its bulk, or its key's rows there where the order of rows
-        matters, and a partial of each node above: as in FiBA, nodes between the row and the end of
-        the tree, O(log d) for a distance of d bulks.
-How     a changed node's partial of a key is combined from the bulks that have changed and from the
-        nodes beside the paths above them, which have not. These are looked up once, and all
-        levels are folded in one pass.
+Cost    per late row its key's partial in its bulk and in each node above: as in FiBA, nodes
+        between the row and the end of the tree, O(log d) for a distance of d bulks. Where the
+        order of rows matters, also its key's rows in the bulk.
+How     where the order of rows does not matter, a changed node's partial of a key is its partial so
+        far and the late rows below it. Otherwise it is combined from the bulks that have changed
+        and from the nodes beside the paths above them, which have not. These are looked up
+        once, and all levels are folded in one pass.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ BUFFERED = 4096
 """So many rows or partials wait in a buffer, or eight times those of a batch."""
 
 Place = tuple[int, int]
+Marks = dict[Place, np.ndarray]
+"""Which keys change of each node."""
 
 
 class Changed(NamedTuple):
@@ -51,10 +54,14 @@ def insert(forest: Forest, leaves: Sequence[Node], keys: Sequence[KeyMap], rows:
     counts = np.array([len(each.ids) for each in keys])
     _buffer_rows(forest, leaves, rows)
     leaves = [forest.trunk.nodes[leaf.level, leaf.index] for leaf in leaves]
-    numbers = np.repeat([number_of(leaf) for leaf in leaves], counts)
-    bulks = Changed(numbers, places, _bulk_partials(forest, leaves, keys, rows))
-    above = _above(forest, leaves, np.repeat([leaf.first for leaf in leaves], counts), bulks, every)
-    parts = [bulks] if above is None else [bulks, above]
+    marks = _marks(forest, leaves, np.split(places, np.cumsum(counts)[:-1]), len(every.ids))
+    if all(state.is_commutative for state in forest.states):
+        parts = [_known_and_late(forest, leaves, marks, every, rows)]
+    else:
+        numbers = np.repeat([number_of(leaf) for leaf in leaves], counts)
+        bulks = Changed(numbers, places, _bulk_partials(forest, leaves, keys))
+        first = np.repeat([leaf.first for leaf in leaves], counts)
+        parts = [bulks, *_above(forest, marks, first, bulks, every)]
     changed = np.concatenate([part.keys for part in parts])
     items = [Items.concat(each) for each in zip(*(part.items for part in parts), strict=True)]
     made = KeyMap(every.ids[changed], every.checks[changed], None, items)
@@ -69,12 +76,8 @@ def _lower(forest: Forest, leaf: Node, oldest: float) -> None:
         above = forest.trunk.nodes.get((above.level + 1, above.index >> 1))
 
 
-def _bulk_partials(
-    forest: Forest, leaves: Sequence[Node], keys: Sequence[KeyMap], rows: Rows
-) -> list[Items]:
-    """The partials of keys in bulks, bulk by bulk, with late rows, sorted by bulk, key and time."""
-    if all(state.is_commutative for state in forest.states):
-        return _known_and_late(forest, leaves, keys, rows)
+def _bulk_partials(forest: Forest, leaves: Sequence[Node], keys: Sequence[KeyMap]) -> list[Items]:
+    """The partials of keys in bulks, bulk by bulk, from their rows, late ones among them."""
     asked = [forest.wanted(leaf, wanted) for leaf, wanted in zip(leaves, keys, strict=True)]
     found = forest.rows(asked, [])
     codes = (found.of << 40) + found.key
@@ -83,19 +86,43 @@ def _bulk_partials(
 
 
 def _known_and_late(
-    forest: Forest, leaves: Sequence[Node], keys: Sequence[KeyMap], rows: Rows
-) -> list[Items]:
-    """As `_bulk_partials`, where the order of rows does not matter: from the partials so far."""
-    asked = [(forest.layers(leaf), wanted) for leaf, wanted in zip(leaves, keys, strict=True)]
-    found, known = forest.partials(asked)
-    shift = np.cumsum([0] + [len(each.ids) for each in keys])[:-1]
-    of, ids = _bulks_of(leaves, rows), rows.ids
-    changed = (ids[1:] != ids[:-1]) | (of[1:] != of[:-1])
-    codes = np.append(shift[found.of] + found.key, np.cumsum(np.append(False, changed)))
+    forest: Forest, leaves: Sequence[Node], marks: Marks, every: KeyMap, rows: Rows
+) -> Changed:
+    """The partials that change of bulks and of the nodes above them, where the order of rows does
+    not matter: each is its partial so far and the late rows below it."""
+    nodes = [forest.trunk.nodes[place] for place in marks]
+    keys = [np.flatnonzero(mark) for mark in marks.values()]
+    asked = [KeyMap(every.ids[each], every.checks[each], None, []) for each in keys]
+    layers = [forest.layers(node) for node in nodes]
+    found, known = forest.partials(list(zip(layers, asked, strict=True)))
+    shift = np.cumsum([0] + [len(each) for each in keys])[:-1]
+    codes = (found.of << 40) + np.concatenate(keys)[shift[found.of] + found.key]
+    paths = _paths(leaves, marks)
+    lengths = np.array([len(path) for path in paths])
+    of = _bulks_of(leaves, rows)
+    each = np.repeat(np.arange(len(of)), lengths[of])  # a late row for each node above it
+    path = np.concatenate(paths)[ranges((np.cumsum(lengths) - lengths)[of], lengths[of])]
+    codes = np.append(codes, (path << 40) + np.searchsorted(every.ids, rows.ids)[each])
     order = np.argsort(codes, kind="stable")
-    late = [forest.items(i, rows) for i in range(len(forest.states))]
-    items = [Items.concat(each) for each in zip(known.items, late, strict=True)]
-    return _folded(forest, order, np.append(starts(codes[order]), len(order)), items)
+    begins = starts(codes[order])
+    late = [forest.items(i, rows).take(each) for i in range(len(forest.states))]
+    items = [Items.concat(both) for both in zip(known.items, late, strict=True)]
+    made = _folded(forest, order, np.append(begins, len(order)), items)
+    groups = codes[order][begins]
+    numbers = np.array([number_of(node) for node in nodes])
+    return Changed(numbers[groups >> 40], groups & ((1 << 40) - 1), made)
+
+
+def _paths(leaves: Sequence[Node], marks: Marks) -> list[np.ndarray]:
+    """For each bulk which of the marked nodes it and those above it are."""
+    number, found = {place: i for i, place in enumerate(marks)}, []
+    for leaf in leaves:
+        level, index, path = leaf.level, leaf.index, []
+        while (level, index) in number:
+            path.append(number[level, index])
+            level, index = level + 1, index >> 1
+        found.append(np.array(path))
+    return found
 
 
 def _bulks_of(leaves: Sequence[Node], rows: Rows) -> np.ndarray:
@@ -116,10 +143,9 @@ def _folded(
 
 
 def _above(
-    forest: Forest, leaves: Sequence[Node], first: np.ndarray, bulks: Changed, every: KeyMap
-) -> Changed | None:
+    forest: Forest, marks: Marks, first: np.ndarray, bulks: Changed, every: KeyMap
+) -> list[Changed]:
     """The partials that change of the nodes above bulks. `first`: where each one's bulk is."""
-    marks = _marks(forest, leaves, bulks, len(every.ids))
     asked, begins, keys = [], [], []
     for (level, index), mark in marks.items():
         beside = forest.trunk.nodes.get((level, index ^ 1))
@@ -142,7 +168,7 @@ def _above(
     nodes = ((forest.trunk.nodes[place], mark) for place, mark in marks.items())
     upper = [(node, np.flatnonzero(mark)) for node, mark in nodes if node.rows is None]
     if not upper:
-        return None
+        return []
     order = np.argsort(codes, kind="stable")
     counts = [len(mark) for _, mark in upper]
     which = np.concatenate([mark for _, mark in upper])
@@ -152,18 +178,17 @@ def _above(
     )
     groups = np.append(0, np.cumsum(hi - lo))
     folded = _folded(forest, order[ranges(lo, hi - lo)], groups, items)
-    return Changed(np.repeat([number_of(n) for n, _ in upper], counts), which, folded)
+    return [Changed(np.repeat([number_of(n) for n, _ in upper], counts), which, folded)]
 
 
 def _marks(
-    forest: Forest, leaves: Sequence[Node], bulks: Changed, keys: int
-) -> dict[Place, np.ndarray]:
-    """Which keys change of each node: of the bulks, and of all nodes above them."""
-    marks: dict[Place, np.ndarray] = {}
-    begins = np.append(starts(bulks.nodes), len(bulks.nodes))
-    for i, leaf in enumerate(leaves):
+    forest: Forest, leaves: Sequence[Node], places: Sequence[np.ndarray], keys: int
+) -> Marks:
+    """Which of the keys change of each node: of the bulks, by their places, and of all above."""
+    marks: Marks = {}
+    for leaf, changed in zip(leaves, places, strict=True):
         mark = np.zeros(keys, np.bool_)
-        mark[bulks.keys[begins[i] : begins[i + 1]]] = True
+        mark[changed] = True
         level, index = leaf.level, leaf.index
         while (level, index) in forest.trunk.nodes:
             known = marks.get((level, index))

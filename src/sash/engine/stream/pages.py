@@ -114,7 +114,8 @@ def from_bytes(data: Any) -> pa.Table:
 
 @dataclass
 class Cost:
-    """The cost of a batch: rows and partials read and combined, bytes written."""
+    """The cost of a batch: rows and partials read and combined, bytes written; and how many keys
+    were forgotten because they were idle."""
 
     keys: int = 0
     rows_read: int = 0
@@ -122,6 +123,7 @@ class Cost:
     bytes_read: int = 0
     combined: int = 0
     bytes_written: int = 0
+    forgotten: int = 0
 
 
 @dataclass

@@ -12,8 +12,8 @@ from sash.engine.columns import one_array
 from sash.engine.rows import HELD
 from sash.engine.stream.bulk_rows import Rows, taken
 from sash.engine.stream.current import named
+from sash.engine.stream.due import Due, Edges, marked
 from sash.engine.stream.shard_state import ShardState
-from sash.engine.stream.time_windows import Due, Edges, marked
 from sash.plan.plan import Plan
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from sash.engine.columns import numbers, one_array
+from sash.engine.order import tie_order
 from sash.engine.stream.keys import renumbered
 from sash.engine.stream.manifest import Pending
 from sash.engine.stream.pages import CHECK, KEY
@@ -100,7 +101,9 @@ def cut(state: ShardState, rows: pa.Table) -> Iterator[pa.Table]:
 
 
 def by_key(state: ShardState, rows: pa.Table) -> pa.Table:
-    """Rows in order of key and time, ties as they come."""
+    """Rows in order of key and time; ties by further columns of order, then as they come."""
+    if state.definition.plan.query.ties:
+        rows = rows.take(tie_order(state.definition.plan.query, rows))
     order = _order(numbers(one_array(rows.column(KEY))), state.times(rows))
     return rows if order is None else rows.take(pa.array(order))
 

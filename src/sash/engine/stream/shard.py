@@ -140,6 +140,7 @@ class Shard:
         return Stats(
             rows.num_rows, out, late.num_rows, cost.keys, cost.rows_read, cost.partials_read,
             cost.combined, read=cost.bytes_read, written=cost.bytes_written,
+            keys_forgotten=cost.forgotten,
         )  # fmt: skip
 
     def _on_time(self, rows: pa.Table, before: float | None) -> tuple[pa.Table, pa.Table]:
@@ -186,7 +187,7 @@ def told_apart(manifest: Manifest, two: Collision, known: int | None) -> Manifes
     new = two.known if known == two.new else two.new
     pair = f"{two.id}/{new}"
     if pair in manifest.collided:
-        raise StateError(f"two keys of the stream's state share the number {two.id}")
+        raise StateError(f"two keys of the stream's state share the number {two.id}") from two
     changed = manifest.copy()
     changed.collided[pair] = another_number(two.id, new)
     return changed

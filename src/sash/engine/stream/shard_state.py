@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +14,7 @@ from sash.engine.stream.forest import Forest
 from sash.engine.stream.manifest import Manifest
 from sash.engine.stream.pages import CHECK, KEY, Pages, PageStore
 from sash.engine.stream.tails import Tails
+from sash.engine.stream.waiting import WAITING
 from sash.engine.stream.work import Work
 
 
@@ -50,7 +50,14 @@ class ShardState:
 
     def tails(self, name: str) -> Tails:
         """The tails that keys keep for a frame that time does not bound."""
-        return Tails(name, self.manifest, self.pages, self.definition.time)
+        idle, so_far = self.definition.idle, self.work.so_far.get(name)
+        ends = (idle, None if so_far is None else so_far.gap)
+        given = (math.inf if end is None else end for end in ends)
+        return Tails(name, self.manifest, self.pages, self.definition.time, *given)
+
+    def settled(self, now: float | None) -> float:
+        """Up to which time all rows have come to the tails."""
+        return -math.inf if now is None else now - self.definition.ahead
 
     @property
     def values(self) -> Values:
@@ -83,7 +90,8 @@ class ShardState:
         """Drop what no longer counts once the watermark is there."""
         manifest, definition = self.manifest, self.definition
         for name in manifest.tails:
-            self.tails(name).merge(self._gone(name, now))
+            if name != WAITING:  # whoever answers these rows does it
+                self.tails(name).merge(self.settled(now))
         if now is None:
             return
         if definition.plan.query.every is not None:
@@ -101,14 +109,3 @@ class ShardState:
             manifest.complete = max(
                 horizon, -math.inf if manifest.complete is None else manifest.complete
             )
-
-    def _gone(self, name: str, now: float | None) -> Callable[[np.ndarray], np.ndarray] | None:
-        """Which keys of a structure can be forgotten, by the times of their last rows."""
-        if now is None:
-            return None
-        settled = now - self.definition.ahead  # later rows are still to come to the tails
-        edge = -math.inf if self.definition.idle is None else settled - self.definition.idle
-        so_far = self.work.so_far.get(name)
-        if so_far is not None and so_far.gap is not None:
-            edge = max(edge, settled - so_far.gap)
-        return None if math.isinf(edge) else lambda times: times < edge

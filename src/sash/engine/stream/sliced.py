@@ -189,7 +189,7 @@ class RereadWindows:
     """The answers of `every` that are no small partials: from all rows of the windows."""
 
     def __init__(self, definition: StreamDefinition, names: list[str]) -> None:
-        query = definition.plan.query
+        query = definition.plan.query.without_filling()
         asked = {name: query.aggregations[name] for name in names}
         inner = replace(query, by=(KEY, *query.by), aggregations=asked, results={}, names=None)
         schema = definition.schema.append(pa.field(KEY, pa.int64()))

@@ -8,7 +8,7 @@ merge), so a key is looked for in O(log n) pages, and what no longer counts goes
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,18 +23,21 @@ from sash.engine.stream.sorted_keys import places_of, prove, prove_equal, starts
 LIVE = "_live"
 """The column that says how many items of a key count, from its youngest back."""
 
-Gone = Callable[[np.ndarray], np.ndarray]
-"""From the times of keys' youngest items, which keys can be forgotten."""
-
 
 @dataclass
 class Tails:
-    """The tails of one structure of a shard."""
+    """The tails of one structure of a shard.
+
+    `idle`: after how long without a row a key is forgotten. `gap`: after how long its window is
+    over, so that nothing is left to remember.
+    """
 
     name: str
     manifest: Manifest
     pages: Pages
     time: str
+    idle: float = math.inf
+    gap: float = math.inf
 
     @property
     def _list(self) -> list[Page]:
@@ -92,32 +95,52 @@ class Tails:
         marked = table.append_column(LIVE, pa.array(np.repeat(live, counts)))
         self._list.append(self.pages.add(marked.take(pa.array(kept))))
 
-    def merge(self, gone: Gone | None = None) -> None:
-        """Make one page of pages of about a size; what no longer counts goes."""
-        pages = self._list
+    def merge(self, settled: float = -math.inf) -> pa.Table | None:
+        """Make one page of pages of about a size; items that no longer count go. Gives those of
+        keys that are forgotten: all rows up to the time `settled` are here."""
+        pages, forgotten = self._list, None
         while len(pages) > 1 and pages[-2].rows < 2 * pages[-1].rows:
             younger, older = pages.pop(), pages.pop()
             both = pa.concat_tables([self.pages.table(older), self.pages.table(younger)])
-            merged = self._trimmed(both.combine_chunks(), oldest=not pages, gone=gone)
+            merged = self._trimmed(both.combine_chunks(), oldest=not pages)
+            if not pages:
+                merged, forgotten = self._without_forgotten(merged, settled)
             self.pages.drop(older, younger)
             if merged.num_rows:
                 pages.append(self.pages.add(merged))
+        return forgotten
 
-    def _trimmed(self, table: pa.Table, oldest: bool, gone: Gone | None) -> pa.Table:
+    def _trimmed(self, table: pa.Table, oldest: bool) -> pa.Table:
+        """The items that count, in order of key; `oldest`: there are no older pages."""
         ids = numbers(one_array(table.column(KEY)))
         order = np.argsort(ids, kind="stable")
         table, ids = table.take(pa.array(order)), ids[order]
         begins = starts(ids)
         counts = np.diff(np.append(begins, len(ids)))
-        last = begins + counts - 1
-        live = numbers(one_array(table.column(LIVE)))[last]
+        live = numbers(one_array(table.column(LIVE)))[begins + counts - 1]
         keep = np.minimum(counts, np.maximum(live, 0 if oldest else 1))
-        if gone is not None and oldest:
-            times = numbers(one_array(table.column(self.time)))[last]
-            keep = np.where(gone(times), 0, keep)
         place = table.column_names.index(LIVE)
         table = table.set_column(place, LIVE, pa.array(np.repeat(live, counts)))
         return table.take(pa.array(_last(counts, keep)))
+
+    def _without_forgotten(self, table: pa.Table, settled: float) -> tuple[pa.Table, pa.Table]:
+        """The items of keys that are remembered, and those of keys that are not."""
+        if math.isinf(min(self.idle, self.gap)) or math.isinf(settled) or not table.num_rows:
+            return table, table.slice(0, 0)
+        begins = starts(numbers(one_array(table.column(KEY))))
+        counts = np.diff(np.append(begins, table.num_rows))
+        ages = settled - numbers(one_array(table.column(self.time)))[begins + counts - 1]
+        self.pages.cost.forgotten += int((ages > self.idle).sum())
+        gone = np.repeat(ages > min(self.idle, self.gap), counts)
+        return table.filter(pa.array(~gone)), table.filter(pa.array(gone))
+
+
+def spells(ids: np.ndarray, times: np.ndarray, idle: float) -> np.ndarray:
+    """Numbers that differ where keys do, and where a key, its rows in order of time, was idle for
+    so long that it begins without a past."""
+    if math.isinf(idle):
+        return ids
+    return np.cumsum(np.append(0, (ids[1:] != ids[:-1]) | (times[1:] - times[:-1] > idle)))
 
 
 def _last(counts: np.ndarray, take: np.ndarray) -> np.ndarray:

@@ -9,190 +9,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from sash.engine.columns import numbers, one_array
 from sash.engine.frames import Finder
-from sash.engine.stream.bulk_rows import Rows, Wanted, in_order
+from sash.engine.stream.bulk_rows import Rows
+from sash.engine.stream.due import NUMBER, Due, Edges, Moment, Span, due_of
 from sash.engine.stream.forest import Forest
-from sash.engine.stream.items import Items
-from sash.engine.stream.lookups import LEAST, MOST, sortable
-from sash.engine.stream.maps import KeyMap, Part, part_of
+from sash.engine.stream.maps import KeyMap, part_of
 from sash.engine.stream.partials import PartialState
+from sash.engine.stream.requests import Asked, Given
+from sash.engine.stream.scattered import Run, Scattered
 from sash.engine.stream.sorted_keys import starts
 from sash.engine.tape import Tape
 from sash.plan.plan import FramePlan
-from sash.plan.reach import steps_of
-from sash.windows.frames import Frame, Range, Sliding
-
-
-class Span(NamedTuple):
-    """From where to where something reaches, in ticks of time."""
-
-    least: float
-    most: float
-
-
-NO_SPAN = Span(0, 0)
-FURTHEST = 1 << 62
-"""Lengths beyond it are without limit."""
-
-
-@dataclass(frozen=True)
-class Edges:
-    """How far left and right the windows of rows between two times begin and end."""
-
-    behind: float
-    behind_least: float
-    ahead: float
-
-    @staticmethod
-    def of(frame: Frame, unit: int | None) -> Edges:
-        if isinstance(frame, Range):
-            behind = math.inf if frame.preceding is None else steps_of(frame.preceding, unit)
-            ahead = math.inf if frame.following is None else steps_of(frame.following, unit)
-            return Edges(behind, behind, ahead)
-        assert isinstance(frame, Sliding)
-        size, slide = steps_of(frame.size, unit), steps_of(frame.slide, unit)
-        return Edges(size, max(0, size - slide), 0)
-
-    def left(self, due: Span) -> Span:
-        """Between which times windows of rows that are due begin."""
-        return Span(due.least - self.behind, due.most - self.behind_least)
-
-    def right(self, due: Span) -> Span:
-        """Between which times they end."""
-        return Span(due.least + self.ahead, due.most + self.ahead)
-
-
-@dataclass
-class Due:
-    """Rows to be answered, in order of key and time, all of neighbouring times.
-
-    `since`: where only some of the rows of these times are due, the number of the first one.
-    `is_new`: no rows that are here are younger.
-    """
-
-    rows: Rows
-    keys: KeyMap
-    since: int | None = None
-    is_new: bool = True
-
-    @staticmethod
-    def of(rows: Rows, since: int | None = None, is_new: bool = True) -> Due:
-        first = starts(rows.ids)
-        keys = KeyMap(rows.ids[first], rows.checks[first], None, [])
-        return Due(rows, keys, since, is_new)
-
-    @cached_property
-    def span(self) -> Span:
-        return Span(self.rows.times.min().item(), self.rows.times.max().item())
-
-    @cached_property
-    def ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """The first and the last time of each key."""
-        first = starts(self.rows.ids)
-        return self.rows.times[first], self.rows.times[np.append(first[1:], len(self.rows)) - 1]
-
-    def reached(self, edges: Edges) -> tuple[np.ndarray, np.ndarray]:
-        """From where to where the windows of each key reach, or its rows if those are further."""
-        least, most = self.ends
-        return _moved(least, -max(0, edges.behind)), _moved(most, max(0, edges.ahead))
-
-
-@dataclass
-class Moment(Due):
-    """No row, but a time at which a key is asked for."""
-
-    moment: Span = NO_SPAN
-    is_new: bool = False
-
-    @cached_property
-    def span(self) -> Span:
-        return self.moment
-
-    @cached_property
-    def ends(self) -> tuple[np.ndarray, np.ndarray]:
-        least, most = (np.full(len(self.keys.ids), time) for time in self.moment)
-        return least, most
-
-
-@dataclass
-class Asked:
-    """The requests of windows of groups of due rows, in order of time in each group."""
-
-    groups: list[int] = field(default_factory=list)
-    times: list[float] = field(default_factory=list)
-    rows: list[Wanted] = field(default_factory=list)
-    maps: list[tuple[list[Part], KeyMap]] = field(default_factory=list)
-    of_rows: list[int] = field(default_factory=list)  # the number of each request among all
-    of_maps: list[int] = field(default_factory=list)
-
-    def add_rows(self, group: int, wanted: Wanted) -> None:
-        self.of_rows.append(len(self.groups))
-        self._add(group, 0.0)
-        self.rows.append(wanted)
-
-    def add_map(self, group: int, layers: list[Part], keys: KeyMap, time: float) -> None:
-        self.of_maps.append(len(self.groups))
-        self._add(group, time)
-        self.maps.append((layers, keys))
-
-    def _add(self, group: int, time: float) -> None:
-        self.groups.append(group)
-        self.times.append(time)
-
-
-@dataclass
-class Given:
-    """Rows and partials that windows have: first all rows, then all partials."""
-
-    codes: np.ndarray  # of the group and the key
-    times: np.ndarray
-    due: np.ndarray
-    middle: np.ndarray
-    late: np.ndarray  # not in order of time with the others
-    request: np.ndarray
-    rows: Rows | None
-    map: KeyMap | None
-
-    def items(self, forest: Forest, place: int) -> Items:
-        """The items of a state."""
-        parts = [] if self.rows is None else [forest.items(place, self.rows)]
-        return Items.concat(parts if self.map is None else [*parts, self.map.items[place]])
-
-    def asking(self, of: np.ndarray, moments: np.ndarray) -> Given:
-        """With moments that ask, each of the key that has its place among the last partials,
-        which are of no rows."""
-        assert self.map is not None
-        n = len(self.codes)
-        last = np.flatnonzero(self.request == self.request.max())
-        kept = np.arange(n - len(last))
-        places = np.concatenate([kept, last[of]])
-        asks = places >= len(kept)
-        of_map = places[places >= n - len(self.map.ids)] - (n - len(self.map.ids))
-        return Given(
-            self.codes[places],
-            np.concatenate([self.times[kept], moments]),
-            asks,
-            self.middle[places] & ~asks,
-            self.late[places] | asks,  # after all of its time
-            self.request[places],
-            self.rows,
-            self.map.take(of_map),
-        )
-
-    def order(self) -> np.ndarray:
-        """By group, key and time."""
-        by_request = np.argsort(self.request, kind="stable")
-        return by_request[
-            in_order(self.codes[by_request], self.times[by_request], self.late[by_request])
-        ]
 
 
 class TimeWindows:
@@ -210,7 +41,8 @@ class TimeWindows:
         """For each state the arrays of its answers, for the due rows of all groups in turn."""
         asked = Asked()
         for number, due in enumerate(groups):
-            self._ask(asked, forest, number, due)
+            ask = self._ask if due.is_new else self._ask_scattered
+            ask(asked, forest, number, due)
         return self._answered(forest, self._given(forest, asked, groups))
 
     def current(
@@ -240,15 +72,17 @@ class TimeWindows:
             rows = found.rows
             request = np.array(asked.of_rows)[found.of]
             group = group_of[request]
-            due = _due_of(groups, group, rows)
+            due = due_of(groups, group, rows)
             middle = np.zeros(len(due), np.bool_)
-            parts.append((group, found.key, rows.times, due, middle, found.late, request))
+            key = asked.keys(request, found.key)
+            parts.append((group, key, rows.times, due, middle, found.late, request))
         if asked.maps:
             where, map_ = forest.partials(asked.maps)
             request = np.array(asked.of_maps)[where.of]
             no = np.zeros(len(request), np.bool_)
             group = group_of[request]
-            parts.append((group, where.key, times_of[request], no, ~no, no.copy(), request))
+            key, middle = asked.keys(request, where.key), np.array(asked.middle)[request]
+            parts.append((group, key, times_of[request], no, middle, no.copy(), request))
         group, key, times, due, middle, late, request = (
             np.concatenate(each) for each in zip(*parts, strict=True)
         )
@@ -288,13 +122,7 @@ class TimeWindows:
         that enter, the due ones among them."""
         span = due.span
         left, right = self.edges.left(span), self.edges.right(span)
-        whole = Span(min(left.least, span.least), max(right.most, span.most))
-        first, stop = forest.since(whole.least), forest.until(whole.most)
-        after, before = forest.since(left.most, after=True), forest.until(right.least, before=True)
-        middles = [
-            (max(first, after), min(stop, before, forest.until(span.least, before=True))),
-            (max(first, after, forest.since(span.most, after=True)), min(stop, before)),
-        ]
+        first, stop, middles = self._middles(forest, span)
         reached = due.reached(self.edges)
         place = first
         while place < stop:
@@ -312,6 +140,59 @@ class TimeWindows:
                 continue
             asked.add_rows(group, forest.wanted(leaf, due.keys, reached))
 
+    def _middles(self, forest: Forest, span: Span) -> tuple[int, int, list[tuple[int, int]]]:
+        """For rows that are due between two times the first of the leaves that their windows
+        have and the one after the last, and between which all windows have all of them."""
+        left, right = self.edges.left(span), self.edges.right(span)
+        first = forest.since(min(left.least, span.least))
+        stop = forest.until(max(right.most, span.most))
+        after, before = forest.since(left.most, after=True), forest.until(right.least, before=True)
+        middles = [
+            (max(first, after), min(stop, before, forest.until(span.least, before=True))),
+            (max(first, after, forest.since(span.most, after=True)), min(stop, before)),
+        ]
+        return first, stop, middles
+
+    def _zones(self, forest: Forest, span: Span) -> list[tuple[int, int]]:
+        """For rows that are due between two times the leaves in which their windows may begin or
+        end, or which may have them, as runs of neighbours."""
+        spans = (self.edges.left(span), self.edges.right(span), span)
+        found: list[tuple[int, int]] = []
+        for begin, end in sorted((forest.since(s.least), forest.until(s.most)) for s in spans):
+            if found and begin <= found[-1][1]:
+                found[-1] = found[-1][0], max(end, found[-1][1])
+            elif begin < end:
+                found.append((begin, end))
+        return found
+
+    def _ask_scattered(self, asked: Asked, forest: Forest, group: int, due: Due) -> None:
+        """Ask for what the windows of a group of late rows have: few rows, in many bulks."""
+        zones, middles = self._zones(forest, due.span), self._middles(forest, due.span)[2]
+        leaves = [leaf for begin, end in zones for leaf in forest.leaves[begin:end]]
+        scattered, done = Scattered(due, self.edges, leaves), 0
+        parts = [(begin, end, False) for begin, end in zones]
+        for begin, end, is_middle in sorted(parts + [(*m, True) for m in middles if m[0] < m[1]]):
+            if is_middle:
+                self._ask_middle(asked, forest, group, due, (begin, end))
+                continue
+            for run in scattered.runs(done, done + end - begin):
+                self._ask_run(asked, forest, group, scattered, run)
+            done += end - begin
+
+    def _ask_run(
+        self, asked: Asked, forest: Forest, group: int, scattered: Scattered, run: Run
+    ) -> None:
+        """Ask for what the windows of late rows have of neighbouring leaves."""
+        keys, leaves = scattered.due.keys, scattered.leaves[run.first : run.stop]
+        if len(run.rows):
+            between = scattered.reached[0][run.rows], scattered.reached[1][run.rows]
+            wanted = forest.wanted(leaves[0], keys.take(run.rows), between)
+            asked.add_rows(group, wanted, run.rows)
+        if len(run.partials):
+            some = keys.take(run.partials)
+            for node in forest.nodes(leaves[0].first, leaves[-1].stop):
+                asked.add_map(group, forest.layers(node), some, node.oldest, run.partials)
+
     def _ask_middle(
         self, asked: Asked, forest: Forest, group: int, due: Due, leaves: tuple[int, int]
     ) -> None:
@@ -319,41 +200,3 @@ class TimeWindows:
         carried = (self.frame, first.oldest > due.span.most) if due.is_new else None
         for layers in forest.cover(first.first, last.stop, len(due.keys.ids), of=carried):
             asked.add_map(group, layers, due.keys, first.oldest)
-
-
-NUMBER = "_row"
-"""The column that numbers rows of one time, where only some of them are due."""
-
-
-def marked(due: Due, rows: Rows) -> np.ndarray:
-    """Which rows are due: those of its times, and since its first number where rows have some."""
-    if isinstance(due, Moment):
-        return np.zeros(len(rows), np.bool_)
-    marks: np.ndarray = (rows.times >= due.span.least) & (rows.times <= due.span.most)
-    if due.since is not None:
-        marks &= numbers(one_array(rows.table.column(NUMBER))) >= due.since
-    return marks
-
-
-def _due_of(groups: Sequence[Due], group: np.ndarray, rows: Rows) -> np.ndarray:
-    """Which of the rows of groups are due, as `marked` says."""
-    if any(isinstance(due, Moment) for due in groups):
-        return np.zeros(len(rows), np.bool_)
-    least, most = (
-        np.array([due.span[side] for due in groups], rows.times.dtype)[group] for side in (0, 1)
-    )
-    marks: np.ndarray = (rows.times >= least) & (rows.times <= most)
-    since = groups[0].since
-    if since is not None:
-        marks &= numbers(one_array(rows.table.column(NUMBER))) >= since
-    return marks
-
-
-def _moved(times: np.ndarray, by: float) -> np.ndarray:
-    """Times moved further away, by no less than a length; see `sortable`."""
-    if math.isinf(by) or abs(by) > FURTHEST:
-        return np.full(len(times), LEAST if by < 0 else MOST)
-    if times.dtype.kind == "f":
-        towards = math.inf if by > 0 else -math.inf
-        return sortable(np.nextafter(times + by, towards)) if by else sortable(times)
-    return sortable(times) + (math.floor(by) if by < 0 else math.ceil(by))

@@ -6,11 +6,13 @@ from typing import Any
 
 from sash.engine.order import tick_type
 from sash.engine.stream.definition import StreamDefinition
-from sash.engine.stream.key_windows import SoFarWindows, TailWindows, WaitingRows, keyed
+from sash.engine.stream.filled import FilledWindows
+from sash.engine.stream.key_windows import SoFarWindows, TailWindows, keyed
 from sash.engine.stream.partials import PartialState
 from sash.engine.stream.sliced import RereadWindows, SlicedWindows
 from sash.engine.stream.time_windows import TimeWindows
 from sash.engine.stream.updates import Changes
+from sash.engine.stream.waiting import WaitingRows
 
 
 class Work:
@@ -44,6 +46,7 @@ class Work:
         every = plan.query.every is not None
         self.sliced = SlicedWindows(definition) if every else None
         self.every_row = RereadWindows(definition, rows) if every and rows else None
+        self.filled = FilledWindows(definition) if definition.fills else None
         self.changes = Changes(definition, self.dtype) if definition.emit == "update" else None
 
     def _partial(self, state: Any) -> PartialState:

@@ -27,7 +27,7 @@ from sash.swag.fiba.tree import (
     oldest,
     youngest,
 )
-from sash.swag.inputs import check_out, items, rows, written
+from sash.swag.inputs import WindowEnds, check_out, items, row_numbers, rows, written
 from sash.swag.window import Use, in_use
 
 INTEGERS = (int, np.int64)
@@ -227,14 +227,14 @@ class FiBA(Bulks):
         self,
         xs: Any,
         base: int,
-        lo: np.ndarray,
-        hi: np.ndarray,
+        lo: WindowEnds,
+        hi: WindowEnds,
         longest: int,
         allocate: Allocate = new_array,
-        even: bool = False,
+        shape: int = 0,
     ) -> tuple[Any, Any]:
         with Use(self):
-            return self._follow(xs, base, lo, hi, longest, allocate)
+            return self._follow(xs, base, row_numbers(lo), row_numbers(hi), longest, allocate)
 
     def _follow(
         self, xs: Any, base: int, lo: np.ndarray, hi: np.ndarray, longest: int, allocate: Allocate

@@ -7,7 +7,7 @@ search for `bits` levels. The middle of the groups is where `pages` says: `pages
 gives pages in one trip, `pages.write(found)` takes them.
 
 Before a batch the window asks for room (`reserve`) and for what evictions will read
-(`reach`), so a batch finds all it needs here, but for searches, which `fetch`.
+(`reach`), so a batch finds all it needs here, except for searches, which `fetch`.
 
 Legend  page p of a group has nodes p << bits up to (p + 1) << bits of its lowest level, the
         base; f..e is the window. A level `i` above its base is as far as the base is, >> i.
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from sash.kernel.layout import Layout
 from sash.kernel.words import Cursors, Memory, attach, combine, get, put
@@ -32,7 +32,7 @@ AHEAD = 4  # and this many of its oldest ones: they stay in the head
 def derive(memory: Memory, at: Cursors, level: int, n: int, first: int) -> Any:
     """The nodes of the n - 1 levels above a page, which begins at node `first` of `level`.
 
-    But those that have lost items: nobody reads them.
+    Nodes that have lost items are left out: nobody reads them.
     """
     q = attach(memory)
     for k in range(1, n):
@@ -65,31 +65,40 @@ class Pages(Protocol):
         """Take pages, at a moment when the cursors are `at`; copies those it keeps."""
 
 
+class Nodes(NamedTuple):
+    """The nodes of a tree.
+
+    `final(at, l)`: nodes of level l below it never change, except the oldest one.
+    `derive(memory, at, …)` runs the step of that name.
+    """
+
+    columns: type
+    layout: Layout | None
+    identity: Any
+    places: int
+    final: Callable[[Any, int], int]
+    derive: Callable[[Segments, Any, int, int, int], None]
+
+
+class Sizes(NamedTuple):
+    """How many nodes a page has, a base's tail at most, and its head; powers of two.
+
+    A tail and a head have more while a batch needs more.
+    """
+
+    page: int
+    buffer: int
+    cache: int
+
+
 class PagedMemory(Segments):
     """Room for a tree in levels, most of it in pages; local memory is O(log n)."""
 
-    def __init__(
-        self,
-        columns: type,
-        layout: Layout | None,
-        identity: Any,
-        places: int,
-        final: Callable[[Any, int], int],
-        pages: Pages,
-        derive: Callable[[Segments, Any, int, int, int], None],
-        page: int,
-        buffer: int,
-        cache: int,
-    ) -> None:
-        """`final(at, l)`: nodes of level l below it never change, but for the oldest one.
-
-        `derive(memory, at, …)` runs the step of that name. A page has `page` nodes, a base's
-        tail up to `buffer` and its head `cache`, powers of two; more while a batch needs more.
-        """
-        super().__init__(columns, layout, identity, places)
-        self._final, self._pages, self._derive = final, pages, derive
-        self.page, self.bits = page, page.bit_length() - 1
-        self._buffer, self._cache = buffer, cache
+    def __init__(self, nodes: Nodes, pages: Pages, sizes: Sizes) -> None:
+        super().__init__(nodes.columns, nodes.layout, nodes.identity, nodes.places)
+        self._final, self._pages, self._derive = nodes.final, pages, nodes.derive
+        self.page, self._buffer, self._cache = sizes
+        self.bits = self.page.bit_length() - 1
         self.problem: BaseException | None = None
         self.misses = 0
         self.at: Any = None  # of the window when it last asked for something
@@ -358,7 +367,7 @@ class PagedMemory(Segments):
                 self.put_head(level, lo, self.run(level, lo, (first + self.page) >> up))
 
     def _tail_page(self, level: Level, page: int) -> Any:
-        """What of it the window has passed before it was whole is the identity."""
+        """A page of a tail; nodes that left the window before it was whole are the identity."""
         first, end = page << self.bits, (page + 1) << self.bits
         if level.young <= first and level.tail_size >= self.page:
             start = level.tail + (first & (level.tail_size - 1))

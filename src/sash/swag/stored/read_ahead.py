@@ -36,8 +36,7 @@ class ReadAhead:
     def take(self, places: list[Place]) -> dict[Place, bytes]:
         """Those of the pages that were read, or are being read: then it waits for them.
 
-        A page that could not be read is left out. Who asks for it reads it again, and gets the
-        error.
+        A page that could not be read is left out. The caller reads it again, and gets the error.
         """
         found = {}
         for place in places:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from sash import stores
 from sash.monoids.monoid import as_monoid
@@ -19,19 +19,25 @@ from sash.stores.encoding import decode, encode
 from sash.swag.mta import MTA
 from sash.swag.snapshot import SnapshotError, describe
 from sash.swag.stored.ledger import HEADER, Commit, Flight, Ledger
-from sash.swag.stored.state import StoredState
 
 Key = str | bytes | int
 AROUND = 16 << 10  # bytes that a window has besides its nodes
 
 
+class Mark(NamedTuple):
+    """How far a window is: it changes with every insertion and eviction."""
+
+    offset: int
+    size: int
+
+
 class Windows:
     """The windows of all keys: `windows[key]` is one, made if it is not there.
 
-    They are committed together, as one: whatever is in the store belongs to one `offset`,
-    how many items all windows were given (or what `commit(offset=…)` said, and those since).
-    That is also so when some have to make room. A window that made room refuses to be used;
-    ask for it again.
+    They are committed together, as one: all that is in the store belongs to one `offset`,
+    the number of items that all windows were given (or the argument of `commit(offset=…)`, and
+    the items since). This also holds when some windows have to make room. A window that made
+    room refuses to be used; ask for it again.
 
     >>> from sash import monoids as m, stores, swag
     >>> store = stores.open("memory:")
@@ -64,7 +70,7 @@ class Windows:
         self._here: OrderedDict[Key, MTA] = OrderedDict()
         self._sizes: dict[Key, int] = {}
         self._total = 0  # of sizes
-        self._committed: dict[Key, Any] = {}
+        self._committed: dict[Key, Mark] = {}
         self._last: Key | None = None
         self._ledger = Ledger(self._space, b"", autocommit=False)
         self._what = {"algorithm": algorithm.__name__, "monoid": describe(as_monoid(monoid))}
@@ -94,7 +100,7 @@ class Windows:
                 **self._options,
             )  # fmt: skip
             self._here[key] = window
-            self._committed[key] = _ends(window)
+            self._committed[key] = _mark(window)
         self._here.move_to_end(key)
         self._measure()
         self._last = key
@@ -122,15 +128,15 @@ class Windows:
     def commit(self, offset: int | None = None) -> int:
         """Have the store keep all windows as they are now, as one; gives the offset."""
         for window in self._here.values():  # first what may fail, then what changes something
-            _stored(window).ledger.make_way()
+            window.ledger.make_way()
         self._ledger.make_way()
         self._base = self.offset if offset is None else offset
         parts = []
         for key, window in self._here.items():
-            kept = _stored(window)
             if self._is_new(key):
-                parts.append((kept.ledger, kept.next_commit() if len(window) else kept.ending()))
-                self._committed[key] = _ends(window)
+                ledger = window.ledger
+                parts.append((ledger, window.next_commit() if len(window) else ledger.ending()))
+                self._committed[key] = _mark(window)
         self._ledger.body = encode({**self._what, "offset": self._base})
         Flight([*parts, (self._ledger, self._ledger.stamped(Commit(b"")))]).settle()
         return self._base
@@ -148,18 +154,18 @@ class Windows:
             return int(state["offset"])
 
     def _new_items(self, key: Key) -> int:
-        return int(self._here[key]._at.e - self._committed[key][1])
+        return self._here[key].offset - self._committed[key].offset
 
     def _is_new(self, key: Key) -> bool:
         """Whether the store does not have a window as it is, and it is not on its way there."""
         window = self._here[key]
-        return _stored(window).ledger.is_behind or _ends(window) != self._committed[key]
+        return window.ledger.is_behind or _mark(window) != self._committed[key]
 
     def _measure(self) -> None:
         """The window that was in use last may have grown."""
         key = self._last
         if key is not None and key in self._here:
-            size = self._here[key]._memory.nbytes + AROUND
+            size = self._here[key].nbytes + AROUND
             self._total += size - self._sizes.get(key, 0)
             self._sizes[key] = size
 
@@ -174,18 +180,14 @@ class Windows:
         if any(map(self._is_new, leaving)):
             self.commit()
         for key in leaving:
-            _stored(self._here[key]).ledger.prepare()
-            self._here.pop(key)._leave(f"windows[{key!r}]")
+            self._here[key].ledger.prepare()
+            self._here.pop(key).leave(f"windows[{key!r}]")
             self._total -= self._sizes.pop(key)
             del self._committed[key]
 
 
-def _stored(window: MTA) -> StoredState:
-    return window._over_a_store("commit")
-
-
-def _ends(window: MTA) -> tuple[int, int]:
-    return window._at.f, window._at.e
+def _mark(window: MTA) -> Mark:
+    return Mark(window.offset, len(window))
 
 
 def _name(key: Key) -> bytes:

@@ -28,7 +28,7 @@ from sash.streams import stream
 from sash.testing.oracle import answer
 from sash.testing.torture.case import Case, Difference
 from sash.testing.torture.monoids import affine, words
-from sash.testing.torture.servers import RedisServer
+from sash.testing.torture.servers import KEEPS, RedisServer
 from sash.testing.torture.streams import END, rows
 from sash.windows import define as d
 
@@ -80,12 +80,13 @@ def kills(case: Case) -> None:
 def redis_kills(case: Case) -> None:
     """A stream or a window over a Redis server, which is killed now and then, and comes back."""
     with tempfile.TemporaryDirectory(prefix="sash-torture-") as directory:
-        server = RedisServer(Path(directory))
+        server = RedisServer(Path(directory), *KEEPS)
+        server.start()
 
         def maybe_kill() -> None:
             if case.dice.random() < 0.5:
                 server.kill()
-                server.restart()
+                server.start()
                 case.kills += 1
 
         try:
