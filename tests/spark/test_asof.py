@@ -183,7 +183,7 @@ def shuffled(plan: Any) -> list[int]:
     name = plan.nodeName()
     if name == "AdaptiveSparkPlan":
         return shuffled(plan.executedPlan())
-    if name in ("ShuffleQueryStage", "BroadcastQueryStage"):
+    if name.endswith("QueryStage"):
         return shuffled(plan.plan())
     mine = [plan.metrics().apply("shuffleRecordsWritten").value()] if name == "Exchange" else []
     children = plan.children()
