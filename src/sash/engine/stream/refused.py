@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sash.plan.expressions import columns_of
 from sash.plan.types import tick_kind
-from sash.windows.frames import Calendar, OwnBounds, Sliding, SlidingRows
+from sash.windows.frames import Calendar, Groups, OwnBounds, Sliding, SlidingRows
 
 if TYPE_CHECKING:
     from sash.engine.stream.definition import StreamDefinition
@@ -20,6 +20,12 @@ def check(definition: StreamDefinition) -> None:
             raise ValueError(
                 f"{out}: bounds of each row's own do not run on a stream: they may reach any "
                 "row of the key; give a duration or a number of rows"
+            )
+        if definition.emit == "final" and isinstance(a.frame, Groups) and a.frame.needs_following:
+            raise ValueError(
+                f"{out}: {a.frame}: when so many more times of a key have come is not known, so "
+                "the window has no final answer: use rows_between or range_between, or "
+                "emit='arrival'"
             )
     if definition.emit == "update":
         _check_values(definition)
