@@ -13,7 +13,7 @@ Change = Callable[..., Path]
 
 WRONG = [
     (('time = "ts"', "# no time"), 1, ["'time' is missing"]),
-    (('time = "ts"', "time = 3"), 1, ["time: takes a string, not 3"]),
+    (('time = "ts"', "time = 3"), 1, ["time: takes a string or a list, not 3"]),
     (('keys = ["user"]', "keys = [3]"), 2, ["keys: takes strings, not 3"]),
     (('"1 hour"', '"1 hourr"'), 3, ["watermark:", "hourr", "1 hour"]),
     (('"1 hour"', '"0 s"'), 3, ["watermark: must be longer than 0"]),

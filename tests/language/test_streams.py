@@ -11,7 +11,7 @@ import pytest
 
 import sash
 from sash import functions as sf
-from sash.windows.frames import Rows
+from sash.windows.frames import Groups, Rows
 from tests.language import duck
 from tests.language.test_frames import AGGREGATIONS, random_frame
 
@@ -100,10 +100,15 @@ def test_windows_of_a_calendar_are_those_of_a_table(slide: str, size: str, zone:
     assert len(both[0]) > 5
 
 
+def ends(frame: Any) -> bool:
+    """Whether it is known on a stream when a frame's windows are complete."""
+    return frame.following is not None and not (isinstance(frame, Groups) and frame.following > 0)
+
+
 def bounded(seed: int) -> tuple[Any, dict[str, Any], list[str]]:
     """A random frame that ends on a stream, aggregations over it, and the order that they take."""
     frame = random_frame(seed)[0]
-    while frame.following is None:
+    while not ends(frame):
         seed += 10_000
         frame = random_frame(seed)[0]
     asked = {out: a for out, (a, _) in AGGREGATIONS.items()}
@@ -297,6 +302,9 @@ def test_what_a_stream_cannot_run_is_said() -> None:
         live.feed(table)
     with pytest.raises(ValueError, match="never ends on a stream"):
         sash.stream(by="k", time="t", delay=3).agg(n=sf.cume_dist()).feed(table)
+    ahead = sf.count().over(sash.groups_between(0, 1))
+    with pytest.raises(ValueError, match="so many more times of a key have come is not known"):
+        sash.stream(by="k", time="t", delay=3).agg(n=ahead).feed(table)
     call = sash.stream(by="k", time="t", emit="changes").every(2, fill=True)
     with pytest.raises(ValueError, match="emit='changes' does not run on a stream"):
         call.agg(n=sf.count().over(sash.range_between(-2, 0))).feed(table)

@@ -20,20 +20,22 @@ from sash.windows.duration import Duration
 from sash.windows.frames import Range
 from tests.language import duck
 from tests.language.test_frames import AGGREGATIONS, IN_ORDER, random_frame
+from tests.language.test_streams import ends
 from tests.spark import streams
 from tests.spark.streams import AFFINE, START, WORDS
 
 FRAMES = 6
 
 
-def several(seed: int, order: str, ends: bool) -> dict[str, Any]:
-    """Aggregations over several random frames that take rows in an order; `ends`: which end."""
+def several(seed: int, order: str, streams: bool) -> dict[str, Any]:
+    """Aggregations over several random frames that take rows in an order; `streams`: which run
+    there."""
     asked: dict[str, Any] = {}
     number = 1000 * seed
     while len(asked) < FRAMES * len(AGGREGATIONS) // 2:
         number += 1
         frame, _, taken = random_frame(number)
-        if taken != order or (ends and frame.following is None):
+        if taken != order or (streams and not ends(frame)):
             continue
         for out, (a, _) in AGGREGATIONS.items():
             if order == "t, id" or out not in IN_ORDER:
@@ -57,7 +59,7 @@ def wrong(found: pa.Table, expected: pa.Table, asked: dict[str, Any]) -> list[An
 @pytest.mark.parametrize("seed", range(5))
 def test_a_batch(spark: SparkSession, seed: int, order: str) -> None:
     table, time = duck.sample(300, seed, ties=1 + seed % 4), order.split(", ")
-    asked = several(seed, order, ends=False)
+    asked = several(seed, order, streams=False)
     df = spark.createDataFrame(table).repartition(3)
     found = sash.windowed(df, "k", time=time).agg(**asked).toArrow()
     assert wrong(found, sash.windowed(table, "k", time=time).agg(**asked), asked) == []
@@ -120,7 +122,7 @@ def with_ids(table: pa.Table, ids: set[int]) -> pa.Table:
 @pytest.mark.parametrize("seed", range(2))
 def test_a_stream(spark: SparkSession, tmp_path: Path, seed: int, order: str) -> None:
     table, time = timed(seed), order.split(", ")
-    asked = {out: in_seconds(a) for out, a in several(seed, order, ends=True).items()}
+    asked = {out: in_seconds(a) for out, a in several(seed, order, streams=True).items()}
     found = run(
         spark, table, tmp_path,
         lambda df: sash.windowed(df, "k", time=time, shards=2).agg(**asked),

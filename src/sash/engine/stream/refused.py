@@ -8,7 +8,7 @@ from sash.plan.about import About, about, concerning
 from sash.plan.definition import Aggregation
 from sash.plan.expressions import columns_of
 from sash.plan.types import tick_kind
-from sash.windows.frames import Calendar, OwnBounds, Sliding, SlidingRows
+from sash.windows.frames import Calendar, Groups, OwnBounds, Sliding, SlidingRows
 
 if TYPE_CHECKING:
     from sash.engine.stream.definition import StreamDefinition
@@ -56,6 +56,11 @@ def _check_frame(out: str, frame: Any, emit: str) -> None:
         raise ValueError(
             f"{out}: {frame} never ends on a stream, so it has no final answer: bound it, or use "
             "emit='arrival'"
+        )
+    if emit == "final" and isinstance(frame, Groups) and frame.needs_following:
+        raise ValueError(
+            f"{out}: {frame}: when so many more times of a key have come is not known, so the "
+            "window has no final answer: use rows_between or range_between, or emit='arrival'"
         )
 
 
