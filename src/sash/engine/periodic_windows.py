@@ -19,10 +19,10 @@ from sash.engine.columns import answers_as
 from sash.engine.expressions import outputs
 from sash.engine.periodic_bounds import ROOM, PeriodicFinder
 from sash.engine.rows import Rows
+from sash.engine.rows_by_number import ColumnBuffer
 from sash.engine.slice_partials import SliceCombiner
 from sash.engine.slicer import Slicer
 from sash.engine.tape import Tape
-from sash.engine.workers import ColumnBuffer
 from sash.plan.periodic import KIND
 from sash.plan.plan import FramePlan, Plan
 from sash.windows.frames import Calendar, Sliding, SlidingCalendar, SlidingRows
