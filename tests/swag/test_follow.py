@@ -78,7 +78,17 @@ def expected(monoid: Monoid, xs: list[Any], lo: np.ndarray, hi: np.ndarray) -> l
     ]
 
 
+def three() -> Monoid:
+    """A state of three numbers that is not commutative: affine maps modulo 97, and how many."""
+
+    def composed(a: Any, b: Any) -> Any:
+        return (a[0] + b[0], a[1] * b[1] % 97, (a[2] * b[1] + b[2]) % 97)
+
+    return Monoid("three", (0, 1, 0), lambda x: (1, x % 97, (x * x + 1) % 97), composed)
+
+
 ALGORITHMS = [
+    (swag.TwoStacksLite, Case(three, small_int)),
     (swag.TwoStacksLite, Case(affine, small_int)),
     (swag.TwoStacksLite, Case(words, small_int, compiles=False)),
     (swag.TwoStacksLite, Case(bits, small_int)),

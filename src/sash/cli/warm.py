@@ -89,7 +89,7 @@ def calls() -> Iterator[tuple[Any, dict[str, Aggregation]]]:
                 yield _windows(kind), {name: a.over(frame) for name, a in asked.items()}
         for asked in _of_numbers(kind):
             yield _windows(kind).every(BY_TIME), {n: a.over(BY_TIME) for n, a in asked.items()}
-    for kind in (pa.bool_(), pa.timestamp("us"), pa.string()):
+    for kind in (pa.bool_(), pa.timestamp("us"), pa.string(), pa.decimal128(18, 2)):
         for frame in (BY_TIME, BY_ROWS):
             yield _windows(kind), {name: a.over(frame) for name, a in _of_any(kind).items()}
     frames = (sash.session("10 seconds"), sash.sliding("10 seconds", "5 seconds"),
@@ -131,8 +131,10 @@ def _of_any(kind: pa.DataType) -> dict[str, Aggregation]:
     found = {"first": sf.first("x"), "last": sf.last("x"), "distinct": sf.count_distinct("x")}
     if pa.types.is_boolean(kind):
         found.update(all=sf.bool_and("x"), any=sf.bool_or("x"))
-    if pa.types.is_timestamp(kind):
+    if pa.types.is_timestamp(kind) or pa.types.is_decimal(kind):
         found.update(min=sf.min("x"), max=sf.max("x"))
+    if pa.types.is_decimal(kind):
+        found.update(sum=sf.sum("x"))
     return found
 
 

@@ -6,6 +6,7 @@ compiled code calls, inlined into the driver's loop. Importing this file imports
 
 from __future__ import annotations
 
+import functools
 import inspect
 import logging
 import time
@@ -19,10 +20,11 @@ from numba.np.numpy_support import from_dtype
 
 from sash.kernel import cache, code, machine, sent, source, words
 from sash.kernel.arithmetic import fitting, follows_python
-from sash.kernel.bind import Binder
+from sash.kernel.bind import Binder, is_ours
 from sash.kernel.compiled import Answer, Kernel, Target, records_of
 from sash.kernel.layout import Layout
 from sash.kernel.typing import record_type, user_types
+from sash.monoids.captured import names_of
 from sash.monoids.fingerprint import fingerprint
 from sash.monoids.monoid import Monoid
 
@@ -80,8 +82,15 @@ def _say(monoid: Monoid, seconds: float, is_kept: bool) -> None:
         log.warning("sash: %s was compiled in %.1f s, once, %s", monoid.name, seconds, kept)
 
 
-def _gives(driver: Callable[..., Any]) -> bool:
-    return words.give.__name__ in driver.__code__.co_names
+@functools.cache
+def _gives(function: Callable[..., Any]) -> bool:
+    """Whether a driver writes answers, itself or by a step that it calls."""
+    scope = function.__globals__
+    called = [scope.get(name) for name in names_of(function.__code__) if name in scope]
+    if words.give in called:
+        return True
+    ours = (each for each in called if inspect.isfunction(each) and is_ours(each))
+    return any(_gives(each) for each in ours if each is not function)
 
 
 def _answer(driver: Callable[..., Any], notes: Mapping[str, Any]) -> Answer | None:

@@ -26,7 +26,7 @@ FROM_BOUNDS = {
     "first": "the row at the start of the window, no state",
     "last": "the row at the end of the window, no state",
     "distinct": "a count per value of the window, O(1) per row",
-    "percentile": "a tree of counts by rank, O(log n) per row",
+    "percentile": "a bit per row in order of value, a few steps per row",
 }
 
 

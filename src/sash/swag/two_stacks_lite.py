@@ -139,30 +139,17 @@ def follow(
     i = 0
     while i < n:
         begin = row_at(windows.lo, begins, i, in_step) - shift
-        end_here = row_at(windows.hi, ends, i, in_step) - shift
-        if begin < end_here:
+        end = row_at(windows.hi, ends, i, in_step) - shift
+        if begin < end:
             flipped = begin
             if begin >= b:
-                b = e = flipped = end_here
+                b = e = flipped = end
                 back = one(q)
-            if in_step:
-                stop = min(n, b + shift - windows.lo)
-            else:
-                stop = rows_before(begins, i, n, b + shift)
+            stop = rows_before(windows, i, b + shift)
             end = row_at(windows.hi, ends, stop - 1, in_step) - shift
             new = Coming(xs, first, old, ahead, e - 2 * GROUP)
             back = fill(q, new, begin, flipped, e, end, back)
-            even = windows.shape & EVEN
-            if in_step or (even and by_one(begins, i, stop) and by_one(ends, i, stop)):
-                answer_in_step(q, new, begin, end_here, i, stop, out)
-            elif windows.shape & SOME and state_size(q) > 2:
-                answer_in_groups(q, new, windows, shift, i, stop, out)
-            else:
-                for k in range(i, stop):
-                    if begins[k] < ends[k]:
-                        suffix = get(q.part, begins[k] - shift)
-                        prefix = get(ahead, ends[k] - shift - new.anchor)
-                        give(out, k, lower(hold(q, ANSWER, combine(suffix, prefix))))
+            answer(q, new, windows, shift, i, stop, out)
             f, e, i = row_at(windows.lo, begins, stop - 1, in_step) - shift, end, stop
         else:
             i += 1
@@ -200,9 +187,27 @@ def item_or_cell(q: Any, new: Coming, j: int) -> Partial:
     return coming(q, new, j) if j >= new.old else get(q.part, j)
 
 
+def answer(q: Any, new: Coming, windows: Windows, shift: int, i: int, stop: int, out: Any) -> None:
+    """The answers of rows i to stop - 1: suffixes and prefixes, combined."""
+    begins, ends, shape = numbers(windows.lo), numbers(windows.hi), windows.shape
+    step = shape == IN_STEP
+    if step or (shape & EVEN and by_one(begins, i, stop) and by_one(ends, i, stop)):
+        begin = row_at(windows.lo, begins, i, step) - shift
+        end = row_at(windows.hi, ends, i, step) - shift
+        answer_in_step(q, new, begin, end, i, stop, out)
+    elif shape & SOME and state_size(q) > 2:
+        answer_in_groups(q, new, windows, shift, i, stop, out)
+    else:
+        for k in range(i, stop):
+            if begins[k] < ends[k]:
+                suffix = get(q.part, begins[k] - shift)
+                prefix = get(new.ahead, ends[k] - shift - new.anchor)
+                give(out, k, lower(hold(q, ANSWER, combine(suffix, prefix))))
+
+
 def by_one(rows: Any, i: int, stop: int) -> bool:
     """Whether ends of windows that move by at most one row each time move every time."""
-    return rows[stop - 1] - rows[i] == stop - 1 - i
+    return bool(rows[stop - 1] - rows[i] == stop - 1 - i)
 
 
 def answer_in_groups(
@@ -242,8 +247,11 @@ def answer_in_step(q: Any, new: Coming, f: int, e: int, i: int, stop: int, out: 
 STRIDE = 16
 
 
-def rows_before(begins: Any, i: int, n: int, edge: int) -> int:
+def rows_before(windows: Windows, i: int, edge: int) -> int:
     """The first row from i on whose window begins at `edge` or later, or n."""
+    begins, n = numbers(windows.lo), windows.n
+    if windows.shape == IN_STEP:
+        return min(n, edge - windows.lo)
     while i + STRIDE < n and begins[i + STRIDE] < edge:
         i += STRIDE
     while i < n and begins[i] < edge:
