@@ -110,6 +110,9 @@ def check_every(seed: int, patch: pytest.MonkeyPatch) -> None:
     aggregations = asked(sash.range_between(-size, 0))
     if seed % 3:  # slices alone, or slices and rows for what slices do not answer
         del aggregations["median"], aggregations["distinct"]
+    if seed % 3 == 1:  # the order of rows does not matter: rows wait as slices
+        kept = {"n", "c", "sum", "mean", "word"}
+        aggregations = {name: a for name, a in aggregations.items() if name in kept}
     definition = defined(every=slide, **aggregations)
     run = Run(definition, **opened(seed))
     found = run.all(table, cuts(rng, 300), delay=int(rng.integers(0, 6)))

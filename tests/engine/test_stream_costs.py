@@ -10,7 +10,9 @@ import pytest
 
 import sash
 from sash import functions as sf
+from sash import stores
 from sash.engine.stream import forest
+from sash.engine.stream.pages import StateError
 
 
 def batch_costs(
@@ -153,9 +155,10 @@ def test_several_windows_in_one_call_cost_what_each_costs(monkeypatch: pytest.Mo
     assert both[1] <= short[1] + long[1]
 
 
-def test_the_reactive_aggregators_query() -> None:
+def test_the_reactive_aggregators_query(monkeypatch: pytest.MonkeyPatch) -> None:
     """The RA paper's own: 24 hours by a minute, max, how many have it, and whose it is, a string.
     A day later a batch reads no more, and what is kept is a partial per key and slice."""
+    monkeypatch.setattr(forest, "SMALL", 0)  # each batch a leaf of its own
     day, minute, keys = 24 * 60, 60, 3
     asked = {"hi": sf.max("x"), "n": sf.max_count("x"), "who": sf.argmax("x", "s")}
     frame = sash.range_between(-day * minute, 0)
@@ -238,3 +241,34 @@ def test_explain_says_which_windows_are_read_again(name: str) -> None:
     text = str(live.explain())
     assert "a batch reads the rows of the windows of its keys: this grows with the window" in text
     assert says in text
+
+
+def test_rows_wait_as_slices_where_their_order_does_not_matter() -> None:
+    """20 keys and 10 slices per batch: what waits is 200 slices, not 5,000 rows."""
+
+    def written(**asked: Any) -> int:
+        live = sash.stream("k", time="t", delay=100).every(10).agg(**asked)
+        rng, total = np.random.default_rng(7), 0
+        for number in range(12):
+            times = np.sort(rng.integers(number * 100, number * 100 + 100, 5_000))
+            columns = {"k": rng.integers(0, 20, 5_000), "t": times, "x": rng.random(5_000)}
+            live.feed(pa.table(columns))
+            total += live.stats.written if number >= 6 else 0
+        return total
+
+    frame = sash.range_between(-500, 0)
+    few = written(hi=sf.max("x").over(frame), mean=sf.mean("x").over(frame))
+    all_rows = written(first=sf.first("x").over(frame))
+    assert few <= 6 * 200 * 8 * 64  # bytes of a slice, in the page where it waits and in nodes
+    assert all_rows >= 6 * 5_000 * 32
+
+
+def test_other_aggregations_are_refused_while_slices_wait() -> None:
+    frame, store = sash.range_between(-500, 0), stores.open("memory:")
+    live = sash.stream("k", time="t", delay=100, store=store).every(10)
+    first = live.agg(hi=sf.max("x").over(frame))
+    first.feed(pa.table({"k": [1], "t": [1], "x": [1.0]}))
+    first.commit()
+    again = sash.stream("k", time="t", delay=100, store=store).every(10)
+    with pytest.raises(StateError, match="what slices have combined"):
+        again.agg(low=sf.min("x").over(frame)).feed(pa.table({"k": [1], "t": [2], "x": [1.0]}))

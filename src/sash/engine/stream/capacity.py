@@ -95,8 +95,10 @@ def keys_per_second(rows_per_second: float, keys: int) -> float:
 
 def written(definition: StreamDefinition, sizes: Sizes, rows_per_second: float) -> float:
     """Bytes per second: rows while they wait, and the state as it is renewed."""
-    waiting = rows_per_second * row_width(definition)
     seconds = _seconds(definition)
+    waiting = rows_per_second * row_width(definition)
+    if definition.slices_at_once:
+        waiting = sizes.items * sizes.width / seconds
     if not seconds or math.isinf(seconds):
         return 2 * waiting
     return waiting + (sizes.items * sizes.width + sizes.partials) / seconds

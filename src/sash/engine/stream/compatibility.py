@@ -15,11 +15,12 @@ LABELS = {
     "ahead": "how far windows reach after a row",
     "every": "the windows of every",
     "other columns": "columns that are passed on",
+    "waits": "what waits for the watermark",
 }
 """The names of parts of a definition in messages, where they differ."""
 
 
-FIXED = ("keys", "time", "every", "emit", "columns", "other columns", "shards", "ahead")
+FIXED = ("keys", "time", "every", "emit", "columns", "other columns", "shards", "ahead", "waits")
 """The parts of a definition that may not change."""
 
 
@@ -41,6 +42,7 @@ def described(definition: StreamDefinition) -> dict[str, Any]:
         "shards": definition.shards,
         "every": None if query.every is None else str(query.every),
         "ahead": None if math.isinf(definition.ahead) else definition.ahead,
+        "waits": "slices" if definition.slices_at_once else "rows",
         "bulks": definition.keeps_bulks,
         "partials": [state.name for state in definition.partials],
         "per key": sorted(kept),
@@ -78,6 +80,7 @@ def accepts(
     `mark`: its watermark.
     """
     new = described(definition)
+    known = {"waits": "rows"} | known  # as it was before slices waited
     for name in FIXED:
         if known.get(name) != new[name]:
             old, now = (
@@ -85,6 +88,11 @@ def accepts(
                 _shown(definition, name, new[name]),
             )
             raise StateError(_changed(LABELS.get(name, name), old, now))
+    sliced = definition.plan.query.every is not None and known["partials"] != new["partials"]
+    if sliced and (mark is not None or new["waits"] == "slices"):
+        raise StateError(
+            _changed("what slices have combined", known["aggregations"], new["aggregations"])
+        )
     if mark is None:
         return False  # nothing was sealed yet
     missing = sorted(set(new["per key"]) - set(known["per key"]))
@@ -93,10 +101,6 @@ def accepts(
         raise StateError(_changed("what each key keeps", old or "nothing", now))
     if definition.by_time and not known["bulks"]:
         raise StateError(_changed("windows by time", "none", new["aggregations"]))
-    if definition.plan.query.every is not None and known["partials"] != new["partials"]:
-        raise StateError(
-            _changed("what slices have combined", known["aggregations"], new["aggregations"])
-        )
     if definition.by_time and complete is not None and definition.horizon(mark) < complete:
         raise StateError(
             f"the stream's windows have become longer: they reach back to "

@@ -228,6 +228,14 @@ class StreamDefinition:
         return math.gcd(*(int(x) for x in lengths))
 
     @cached_property
+    def slices_at_once(self) -> bool:
+        """With `every`, whether rows wait for the watermark as slices: where the order of rows does
+        not matter, those of a slice are combined when they come."""
+        if self.plan.query.every is None or self.of_structure.get("rows"):
+            return False
+        return all(state.is_commutative for state in self.partials)
+
+    @cached_property
     def steps_back(self) -> float:
         """How long before the watermark windows end that are compared with those after it."""
         every = self.plan.query.every

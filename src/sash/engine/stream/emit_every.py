@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 
 from sash.engine.changed import ChangedWindows
 from sash.engine.columns import numbers, one_array
 from sash.engine.stream.pages import CHECK, KEY
-from sash.engine.stream.sealing import cut, sealed
+from sash.engine.stream.sealing import by_key, cut, sealed
 from sash.engine.stream.shard_state import ShardState
 from sash.engine.stream.sliced import SlicedWindows
 
@@ -21,30 +22,60 @@ class FinalWindows:
 
     def step(self, rows: pa.Table, before: float | None, now: float | None) -> pa.Table:
         """The windows that the watermark has passed."""
-        self._add(sealed(self.state, rows, self._sliced.edge(now)))
+        self._take(rows, now)
         if now is None or now == before:
             return self.state.definition.output.empty_table()
         return self._windows(before, now)
 
     def take_in(self, rows: pa.Table, before: float | None, now: float) -> None:
         """Take rows that have come and gone, without their windows."""
-        self._add(sealed(self.state, rows, self._sliced.edge(now)))
+        self._take(rows, now)
         if self._filled is not None and now != before:
             self._windows(before, now)  # the last ones of keys are kept
 
-    def _add(self, rows: pa.Table | None) -> None:
-        """Add rows to the bulks of slices, and of rows that slices do not answer."""
-        if rows is None:
+    def _take(self, rows: pa.Table, now: float | None) -> None:
+        """Add what the watermark has passed to the bulks of slices, and of rows that slices do not
+        answer; the others wait."""
+        state, edge = self.state, self._sliced.edge(now)
+        if state.definition.slices_at_once:
+            self._add(self._passed(rows, edge))
             return
-        state = self.state
+        passed = sealed(state, rows, edge)
+        if passed is None:
+            return
         if self._sliced.states:
-            made = self._sliced.slices(state.forest, rows)
-            state.forest.prove(state.forest.rows_of(made))
-            for part in cut(state, made):
-                state.forest.append(part)
+            self._add(self._sliced.slices(state.forest, passed))
         if state.work.every_row is not None:
-            for part in cut(state, rows.select([KEY, CHECK, *state.definition.needed])):
+            for part in cut(state, passed.select([KEY, CHECK, *state.definition.needed])):
                 state.reread.append(part)
+
+    def _passed(self, rows: pa.Table, edge: float | None) -> pa.Table | None:
+        """The slices that are complete, where rows wait as slices."""
+        state, sliced = self.state, self._sliced
+        stop = 0
+        if edge is not None:
+            stop = int(np.searchsorted(state.times(rows), edge, "right"))
+        made, waits = (
+            sliced.slices(state.forest, by_key(state, part)) if part.num_rows else None
+            for part in (rows.slice(0, stop), rows.slice(stop))
+        )
+        if waits is not None:
+            waits = waits.take(pa.array(np.argsort(state.times(waits), kind="stable")))
+        known = sealed(state, rows.slice(0, 0) if waits is None else waits, edge)
+        if known is None:
+            return made
+        if made is not None:
+            known = by_key(state, pa.concat_tables([known, made]).combine_chunks())
+        return sliced.merged(state.forest, known)
+
+    def _add(self, slices: pa.Table | None) -> None:
+        """Add slices, in order of key and time."""
+        if slices is None:
+            return
+        forest = self.state.forest
+        forest.prove(forest.rows_of(slices))
+        for part in cut(self.state, slices):
+            forest.append(part)
 
     def _windows(self, before: float | None, now: float) -> pa.Table:
         state, definition = self.state, self.state.definition

@@ -54,10 +54,23 @@ class SlicedWindows:
 
     def slices(self, forest: Forest, rows: pa.Table) -> pa.Table:
         """Rows in order of key and time as one item per key and slice."""
-        ids, checks = (numbers(one_array(rows.column(name))) for name in (KEY, CHECK))
-        prove_equal(checks, ids)
         times = numbers(one_array(rows.column(self.definition.time))).astype(self._dtype)
         slices = self.offset + (times - self.offset) // self.step * self.step
+        return self._folded(forest, rows, slices, [state.lifted(rows) for state in forest.states])
+
+    def merged(self, forest: Forest, slices: pa.Table) -> pa.Table:
+        """Slices in order of key and time, some of them of the same rows' time, as one per key and
+        slice."""
+        times = numbers(one_array(slices.column(self.definition.time))).astype(self._dtype)
+        items = [state.items_of(slices, prefix(i)) for i, state in enumerate(forest.states)]
+        return self._folded(forest, slices, times, items)
+
+    def _folded(
+        self, forest: Forest, rows: pa.Table, slices: np.ndarray, items: list[Items]
+    ) -> pa.Table:
+        """Items of rows in order of key and slice as one per key and slice."""
+        ids, checks = (numbers(one_array(rows.column(name))) for name in (KEY, CHECK))
+        prove_equal(checks, ids)
         changed = (ids[1:] != ids[:-1]) | (slices[1:] != slices[:-1])
         first = np.flatnonzero(np.append(True, changed))
         begins = np.append(first, len(ids))
@@ -65,10 +78,8 @@ class SlicedWindows:
         times = answers_as(slices[first], None, self._kind)
         table = table.append_column(self.definition.time, times)
         forest.pages.cost.combined += len(ids) * len(self.states)
-        for i, state in enumerate(forest.states):
-            for name, column in state.columns_of(
-                state.fold(state.lifted(rows), begins), prefix(i)
-            ).items():
+        for i, (state, each) in enumerate(zip(forest.states, items, strict=True)):
+            for name, column in state.columns_of(state.fold(each, begins), prefix(i)).items():
                 table = table.append_column(name, column)
         return table
 
