@@ -98,7 +98,7 @@ def written(definition: StreamDefinition, sizes: Sizes, rows_per_second: float) 
     seconds = _seconds(definition)
     waiting = rows_per_second * row_width(definition)
     if definition.slices_at_once:
-        waiting = sizes.items * sizes.width / seconds
+        waiting = min(waiting, sizes.items * sizes.width / seconds)
     if not seconds or math.isinf(seconds):
         return 2 * waiting
     return waiting + (sizes.items * sizes.width + sizes.partials) / seconds
