@@ -50,7 +50,7 @@ def test_the_estimate_is_near(keys: int, every: str | None) -> None:
 def test_what_is_written_is_what_is_kept_over_the_window() -> None:
     live = fed(2_000, None)
     definition = live._running("explain").definition
-    per_second = written(definition, sizes_of(definition, RATE, 2_000), RATE)
+    per_second = written(definition, sizes_of(definition, RATE, 2_000), RATE, 2_000)
     total, batches = 0, 8
     for second in range(SECONDS + 4, SECONDS + 4 + batches):
         live.feed(batch(second, 2_000))

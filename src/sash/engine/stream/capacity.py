@@ -63,7 +63,9 @@ def estimated(
     cores = rows_per_second * costs.row + touched * costs.key
     return [
         Step("size", f"{size} ({sizes.items:,.0f} {what} of {sizes.width} bytes by time)"),
-        Step("writes", f"about {shown(written(definition, sizes, rows_per_second))} per second"),
+        Step(
+            "writes", f"about {shown(written(definition, sizes, rows_per_second, keys))} per second"
+        ),
         Step(
             "cores",
             f"about {math.ceil(cores)}, for {rows_per_second:,.0f} rows per second in batches of "
@@ -93,12 +95,14 @@ def keys_per_second(rows_per_second: float, keys: int) -> float:
     return keys * -math.expm1(-rows_per_second * BATCH / keys) / BATCH
 
 
-def written(definition: StreamDefinition, sizes: Sizes, rows_per_second: float) -> float:
-    """Bytes per second: rows while they wait, and the state as it is renewed."""
+def written(definition: StreamDefinition, sizes: Sizes, rows_per_second: float, keys: int) -> float:
+    """Bytes per second: rows or slices while they wait, and the state as it is renewed."""
     seconds = _seconds(definition)
     waiting = rows_per_second * row_width(definition)
     if definition.slices_at_once:
-        waiting = sizes.items * sizes.width / seconds
+        slices = BATCH * 1e9 / (definition.slice_length * (definition.plan.unit or 1_000_000_000))
+        per_second = keys_per_second(rows_per_second, keys) * max(1.0, slices)
+        waiting = min(waiting, per_second * sizes.width)
     if not seconds or math.isinf(seconds):
         return 2 * waiting
     return waiting + (sizes.items * sizes.width + sizes.partials) / seconds

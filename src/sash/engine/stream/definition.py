@@ -229,8 +229,8 @@ class StreamDefinition:
 
     @cached_property
     def slices_at_once(self) -> bool:
-        """With `every`, whether rows wait for the watermark as slices: where the order of rows does
-        not matter, those of a slice are combined when they come."""
+        """With `every`, whether rows may wait for the watermark as slices: where the order of rows
+        does not matter, those of a slice can be combined when they come."""
         if self.plan.query.every is None or self.of_structure.get("rows"):
             return False
         return all(state.is_commutative for state in self.partials)

@@ -7,8 +7,9 @@ import pyarrow as pa
 
 from sash.engine.changed import ChangedWindows
 from sash.engine.columns import numbers, one_array
+from sash.engine.stream.keys import renumbered
 from sash.engine.stream.pages import CHECK, KEY
-from sash.engine.stream.sealing import by_key, cut, sealed
+from sash.engine.stream.sealing import by_key, cut, due_until, joined, passed, sealed, wait
 from sash.engine.stream.shard_state import ShardState
 from sash.engine.stream.sliced import SlicedWindows
 
@@ -50,23 +51,30 @@ class FinalWindows:
                 state.reread.append(part)
 
     def _passed(self, rows: pa.Table, edge: float | None) -> pa.Table | None:
-        """The slices that are complete, where rows wait as slices."""
+        """The slices that are complete, where rows may wait as slices."""
         state, sliced = self.state, self._sliced
-        stop = 0
-        if edge is not None:
-            stop = int(np.searchsorted(state.times(rows), edge, "right"))
-        made, waits = (
-            sliced.slices(state.forest, by_key(state, part)) if part.num_rows else None
-            for part in (rows.slice(0, stop), rows.slice(stop))
-        )
-        if waits is not None:
-            waits = waits.take(pa.array(np.argsort(state.times(waits), kind="stable")))
-        known = sealed(state, rows.slice(0, 0) if waits is None else waits, edge)
-        if known is None:
-            return made
-        if made is not None:
-            known = by_key(state, pa.concat_tables([known, made]).combine_chunks())
-        return sliced.merged(state.forest, known)
+        stop, known = due_until(state, rows, edge), passed(state, edge)
+        self._wait(rows.slice(stop))
+        collided, names = state.manifest.collided, sliced.columns(state.forest)
+        slices = [part for part in known if part.column_names == names]
+        given = [part for part in known if part.column_names != names]
+        given += [rows.slice(0, stop)] if stop else []
+        if given:
+            due = by_key(state, renumbered(joined(given), collided))
+            slices.append(sliced.slices(state.forest, due))
+        if len(slices) < 2 and not known:
+            return slices[0] if slices else None
+        return sliced.merged(state.forest, by_key(state, renumbered(joined(slices), collided)))
+
+    def _wait(self, rows: pa.Table) -> None:
+        """Let rows wait for the watermark, as slices where these are smaller."""
+        state = self.state
+        if not rows.num_rows:
+            return
+        made = self._sliced.slices(state.forest, by_key(state, rows))
+        if made.nbytes < rows.nbytes:
+            rows = made.take(pa.array(np.argsort(state.times(made), kind="stable")))
+        wait(state, rows)
 
     def _add(self, slices: pa.Table | None) -> None:
         """Add slices, in order of key and time."""

@@ -7,7 +7,7 @@ read again only where windows begin and end.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -25,34 +25,52 @@ BULK = 1 << 14
 
 def sealed(state: ShardState, rows: pa.Table, now: float | None) -> pa.Table | None:
     """The rows that the watermark has passed, in order of key and time; the others wait."""
+    stop = due_until(state, rows, now)
+    parts = passed(state, now)
+    if stop:
+        parts.append(rows.slice(0, stop))
+    wait(state, rows.slice(stop))
+    if not parts:
+        return None
+    return by_key(state, renumbered(joined(parts), state.manifest.collided))
+
+
+def due_until(state: ShardState, rows: pa.Table, now: float | None) -> int:
+    """How many of rows in order of time the watermark has passed."""
+    return 0 if now is None else int(np.searchsorted(state.times(rows), now, "right"))
+
+
+def passed(state: ShardState, now: float | None) -> list[pa.Table]:
+    """The rows that have waited and that the watermark has passed, a table per page."""
     parts, waiting = [], []
     for each in state.manifest.pending:
+        if now is None or each.oldest > now:
+            waiting.append(each)
+            continue
         table = state.pages.table(each.page)
-        times = state.times(table)
-        stop = each.start
-        if now is not None:
-            stop = int(np.searchsorted(times, now, "right"))
-        if stop > each.start:
-            parts.append(table.slice(each.start, stop - each.start))
-            state.pages.cost.rows_read += stop - each.start
+        times, stop = state.times(table), due_until(state, table, now)
+        parts.append(table.slice(each.start, stop - each.start))
+        state.pages.cost.rows_read += stop - each.start
         if stop == len(times):
             state.pages.drop(each.page)
         else:
-            oldest = times[max(stop, each.start)].item()
-            waiting.append(Pending(each.page, max(stop, each.start), oldest, each.youngest))
+            waiting.append(Pending(each.page, stop, times[stop].item(), each.youngest))
+    state.manifest.pending = waiting
+    return parts
+
+
+def wait(state: ShardState, rows: pa.Table) -> None:
+    """Let rows in order of time wait for the watermark."""
     if rows.num_rows:
         times = state.times(rows)
-        stop = 0 if now is None else int(np.searchsorted(times, now, "right"))
-        if stop:
-            parts.append(rows.slice(0, stop))
-        if stop < len(times):
-            page = state.pages.add(rows.slice(stop))
-            waiting.append(Pending(page, 0, times[stop].item(), times[-1].item()))
-    state.manifest.pending = waiting
-    if not parts:
-        return None
-    table = renumbered(pa.concat_tables(parts).combine_chunks(), state.manifest.collided)
-    return by_key(state, table)
+        page = state.pages.add(rows)
+        pending = Pending(page, 0, times[0].item(), times[-1].item())
+        state.manifest.pending = [*state.manifest.pending, pending]
+
+
+def joined(parts: Sequence[pa.Table]) -> pa.Table:
+    """Tables, one after the other."""
+    return pa.concat_tables(parts).combine_chunks()
 
 
 def seal(state: ShardState, rows: pa.Table) -> None:

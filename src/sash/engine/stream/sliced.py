@@ -58,6 +58,13 @@ class SlicedWindows:
         slices = self.offset + (times - self.offset) // self.step * self.step
         return self._folded(forest, rows, slices, [state.lifted(rows) for state in forest.states])
 
+    def columns(self, forest: Forest) -> list[str]:
+        """The names of the columns of slices."""
+        found = [KEY, CHECK, *self.plan.query.by, self.definition.time]
+        for i, state in enumerate(forest.states):
+            found += state.columns_of(state.none(0), prefix(i))
+        return found
+
     def merged(self, forest: Forest, slices: pa.Table) -> pa.Table:
         """Slices in order of key and time, some of them of the same rows' time, as one per key and
         slice."""
