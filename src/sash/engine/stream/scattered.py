@@ -65,13 +65,16 @@ class Scattered:
             if not first <= leaf < stop:
                 continue
             if place < leaf:
-                yield Run(place, leaf, NO_KEYS, self._having(place))
+                yield Run(place, leaf, NO_KEYS, self._having(place, NO_KEYS))
             rows = self._key[begins[i] : begins[i + 1]]
-            yield Run(leaf, leaf + 1, rows, np.setdiff1d(self._having(leaf), rows, True))
+            yield Run(leaf, leaf + 1, rows, self._having(leaf, rows))
             place = leaf + 1
         if place < stop:
-            yield Run(place, stop, NO_KEYS, self._having(place))
+            yield Run(place, stop, NO_KEYS, self._having(place, NO_KEYS))
 
-    def _having(self, leaf: int) -> np.ndarray:
-        """The keys with windows that may have a leaf in which they do not begin or end."""
-        return np.flatnonzero((self._first <= leaf) & (leaf < self._stop))
+    def _having(self, leaf: int, besides: np.ndarray) -> np.ndarray:
+        """The other keys with windows that may have a leaf, in which theirs do not begin or end."""
+        found = (self._first <= leaf) & (leaf < self._stop)
+        found[besides] = False
+        places: np.ndarray = found.nonzero()[0]
+        return places
