@@ -216,5 +216,5 @@ def test_expressions_as_columns_of_frames() -> None:
     )
     for name in ("near", "since", "of"):
         assert found[name].to_pylist() == found[f"{name}_column"].to_pylist()
-    with pytest.raises(TypeError, match="takes a column's name or an expression, not 3"):
+    with pytest.raises(TypeError, match="must be a column's name or an expression, not 3"):
         sf.sum("i").over(sash.delta(3, 3))

@@ -105,7 +105,7 @@ def give_all(memory: Memory, at: At, windows: Windows, out: Outputs) -> At:
     return at
 
 
-def add_peers(memory: Memory, at: At, xs: InputColumns, windows: Windows, out: Outputs) -> At:
+def add_peers(memory: Memory, at: At, xs: InputColumns, windows: Windows) -> At:
     """Combine the rows lo to hi - 1 of windows, the peers after the window's own row, to what
     they have so far. No answers are given.
 
@@ -242,26 +242,28 @@ class ExcludingCombiner(Combiner):
             windows = Windows(base, n, piece.lo.tolist(), piece.hi.tolist())
             for driver in drivers:
                 given: Any = (items(values),) if driver in OVER_ROWS else ()
+                out: Any = () if driver is add_peers else (answers,)
                 with localcontext(EXACT):
-                    bind_plain(monoid, {})(driver)(columns, at, *given, windows, answers)
+                    bind_plain(monoid, {})(driver)(columns, at, *given, windows, *out)
             if monoid is self._partial:
                 columns.total[:] = answers
             return answers, None
         arrays = columns_of(values) or ()
         kernel, held = self._kernel(drivers[-1], monoid, arrays)
         assert kernel.answer is not None
-        out = Answers(kernel.answer, n, allocate(kernel.answer.layout.array_dtype, n))
+        found = Answers(kernel.answer, n, allocate(kernel.answer.layout.array_dtype, n))
         cells = (number for array in columns[:2] for number in (array.ctypes.data, -1))
         places = (number for array in columns[2:4] for number in (array.ctypes.data, 0))
         memory = (*cells, *places, 0 if held is None else held.ctypes.data)
         windows = Windows(base, n, piece.lo.ctypes.data, piece.hi.ctypes.data)
         for driver in drivers:
-            if driver is give_all and out.values is columns.total:
+            if driver is give_all and found.values is columns.total:
                 continue  # its partials are answers, and are where those go
             kernel, _ = self._kernel(driver, monoid, arrays)
             given = (addresses(arrays),) if driver in OVER_ROWS else ()
-            kernel.run(memory, at, *given, windows, out.address)
-        return out.arrays()
+            out = () if driver is add_peers else (found.address,)
+            kernel.run(memory, at, *given, windows, *out)
+        return found.arrays()
 
     def _kernel(
         self, driver: Any, monoid: Monoid, arrays: tuple[np.ndarray, ...]
