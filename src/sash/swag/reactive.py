@@ -277,13 +277,15 @@ class Reactive(InOrder):
     def _kept_cells(self) -> Iterator[Part]:
         """The nodes of the FlatFAT: the items, and inner nodes as of the last trigger.
 
-        Where FlatFAT has seen nothing of the window, its inner nodes mean nothing yet.
+        Inner nodes above slots that FlatFAT has not seen yet mean nothing.
         """
         f, e, capacity, _ = self._at
         held = {leaf(capacity, i) for i in range(f, e) if not self._holes(i, i + 1)}
-        used, seen = self._used(), self._memory.columns["seen"][1] > f
+        first, last = self._memory.columns["seen"].tolist()
+        seen = {leaf(capacity, i) for i in range(max(f, first), min(e, last))}
+        inner = {v >> k for v in seen for k in range(1, log2(capacity) + 1)}
         for v in sorted(range(1, 2 * capacity), key=log2, reverse=True):
-            if v in held or (v < capacity and seen and used[v]):
+            if v in held or v in inner:
                 yield Part(f"level {log2(capacity) - log2(v)}", v, self._q.part[v])
 
     def _used(self) -> np.ndarray:
