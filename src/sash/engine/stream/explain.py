@@ -27,8 +27,8 @@ KEEPS: dict[Structure, str] = {
 
 FLAT = {
     "distinct": "approx_count_distinct",
-    "percentile": "percentile_approx",
-    "rank": "percentile_approx for the values at ranks",
+    "percentile": "sf.apply(monoids.Quantiles(at=…), …)",
+    "rank": "sf.apply(monoids.Quantiles(at=…), …) for the values at ranks",
 }
 """Sketches for the kinds of states that have no small partial."""
 
