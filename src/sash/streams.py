@@ -221,7 +221,9 @@ class Live:
         options = self._options
         plan = plan_of(self._query, schema, options.planning)
         unit = plan.unit
-        found = self._query.output_types(schema, dict(raw_types(self._query, schema)))
+        query = self._query
+        known = query.answer_types(schema) | raw_types(query, schema)
+        found = query.output_types(schema, known)
         answers = {out: kind for out, kind in found.items() if kind is not None}
         definition = StreamDefinition(
             plan,

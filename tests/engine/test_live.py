@@ -12,8 +12,8 @@ import pyarrow as pa
 import pytest
 
 import sash
+from sash import Monoid, stores
 from sash import functions as sf
-from sash import stores
 from sash.engine.stream.pages import StateError
 from sash.stores.memory import Memory
 from tests.engine.streams import FRAMES, rows, same
@@ -251,3 +251,13 @@ def test_closing_commits_no_rows_that_come_again(offset: int | None) -> None:
     for missed in batch[1 if offset else 2 :]:
         found = again.feed(missed)
     assert found["s"].to_pylist() == [3.0]
+
+
+def test_a_monoid_whose_type_is_not_known_before_a_row() -> None:
+    words = Monoid("words", "", str, lambda a, b: a + b)  # text is not compiled
+    asked = {"all": sf.apply(words, "x").over(sash.range_between(-2, 0))}
+    table = pa.table({"t": [1, 2, 3, 4, 9], "x": ["a", "b", "c", "d", "e"]})
+    live = sash.stream(time="t").agg(**asked)
+    found = [live.feed(table.slice(i, 1)).to_pylist() for i in range(5)]
+    rows = [row for part in [*found, live.advance(20).to_pylist()] for row in part]
+    assert rows == sash.windowed(table, time="t").agg(**asked).to_pylist()
