@@ -54,6 +54,7 @@ def test_answers_are_those_of_the_library(home: Path, spark: Any) -> None:
     assert not list(home.glob(".*")), "a temporary was left"
 
 
+@pytest.mark.slow
 def test_csv_in_and_out(changed: Change, spark: Any) -> None:
     file = changed(
         ('"parquet"\npath = "rows.parquet"', '"csv"\npath = "rows.csv"'),

@@ -33,6 +33,7 @@ print(json.dumps({
 """
 
 
+@pytest.mark.slow
 def test_spark_runs_with_the_systems_java_hidden(
     without_java: dict[str, str], tmp_path: Path
 ) -> None:

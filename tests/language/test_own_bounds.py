@@ -45,7 +45,7 @@ def plain(table: pa.Table, by_rows: bool, exclude: bool = False) -> list[list[An
 
 
 @pytest.mark.parametrize("by_rows", [True, False])
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_answers_are_those_of_plain_python(by_rows: bool, seed: int) -> None:
     table = rows(150, seed, keys=1 + seed)
     frame = ROWS if by_rows else RANGE

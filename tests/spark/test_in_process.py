@@ -73,6 +73,7 @@ def asked(frame: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 def test_every_frame(spark: SparkSession, input: pa.Table) -> None:
     wanted = {f"{f}_{n}": a for f, frame in FRAMES.items() for n, a in asked(frame).items()}
     df = spark.createDataFrame(input)

@@ -148,6 +148,7 @@ def kill_and_finish(spark: SparkSession, base: Path, kills: int, seed: int) -> t
     return killed
 
 
+@pytest.mark.slow
 def test_the_driver_is_killed(spark: SparkSession, tmp_path: Path) -> None:
     drivers, _ = kill_and_finish(spark, tmp_path, kills=2, seed=8)
     assert drivers == 2
