@@ -221,7 +221,11 @@ def test_nothing_new_costs_nothing() -> None:
 
 FLAT = {
     "distinct": (sf.count_distinct("s"), {}, "flat: approx_count_distinct; or a shorter window"),
-    "median": (sf.median("x"), {}, "flat: sf.apply(monoids.Quantiles(at=…), …); or a shorter window"),
+    "median": (
+        sf.median("x"),
+        {},
+        "flat: sf.apply(monoids.Quantiles(at=…), …); or a shorter window",
+    ),
     "exclude": (sf.sum("x"), {"exclude": "current row"}, "flat: the same frame without exclude"),
     "most": (sf.sum("x"), {"most": 5}, "flat: the same frame without exclude, most"),
 }
