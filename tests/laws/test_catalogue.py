@@ -18,9 +18,15 @@ from tests.laws.cases import CASES, Case
 
 ALL = [pytest.param(case, id=name) for name, case in CASES.items()]
 SLOW = pytest.mark.slow
+LONG = {"Bloom", "column", "Correlation", "CountMin", "HyperLogLog", "join", "M4"}
+"""Those that take longest to compile."""
+
 COMPILED = [
     pytest.param(
-        case, columns, id=f"{name}-{i}", marks=[pytest.mark.slow] if i or case.shares else []
+        case,
+        columns,
+        id=f"{name}-{i}",
+        marks=[pytest.mark.slow] if i or case.shares or name in LONG else [],
     )
     for name, case in CASES.items()
     for i, columns in enumerate(case.columns)

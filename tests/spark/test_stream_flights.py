@@ -67,7 +67,8 @@ def uneven(table: pa.Table) -> list[pa.Table]:
     return [table.slice(a, b - a) for a, b in itertools.pairwise(edges)]
 
 
-@pytest.mark.parametrize("months", [1, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("months", [1, 12])
 def test_flights(spark: SparkSession, tmp_path: Path, months: int) -> None:
     table = flights(months)
     times = np.asarray(table.column("ts").cast(pa.int64()))
