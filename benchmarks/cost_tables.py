@@ -130,21 +130,26 @@ def by_keys(found: Records, record: str, ways: dict[str, str]) -> str:
 
 def asof(found: Records) -> str:
     """Windows as of moments in process: of a tenth as many, and of few."""
+    table = by_keys(found, "asof", WAYS)
+    if "asof_large" not in found:
+        return table
     rows, run = rows_of(found, "asof_large"), RUNS["asof_large"]
     own, limit = (number(rows, name, "s") for name in ("sash", "limit"))
     says = run.worded("With {keys} keys, {events} events and {spine} spine rows")
     few = f"{says}, Sash takes {own}, and the limit is {limit}. {source(found, 'asof_large')}"
-    return f"{by_keys(found, 'asof', WAYS)}\n{few}"
+    return f"{table}\n{few}"
 
 
 def asof_spark(found: Records) -> str:
     """Windows as of moments on Spark: of a tenth as many, and of few."""
+    table = by_keys(found, "asof_spark", ON_SPARK)
+    if "asof_spark_large" not in found:
+        return table
     rows, run = rows_of(found, "asof_spark_large"), RUNS["asof_spark_large"]
     own, shuffled = number(rows, "sash", "s"), number(rows, "sash shuffled rows", "rows")
     says = run.worded("With {keys} keys, {events} events and {spine} spine rows")
     few = f"{says}, Sash takes {own}, and the largest shuffle writes {shuffled}."
-    told = f"{few} {source(found, 'asof_spark_large')}"
-    return f"{by_keys(found, 'asof_spark', ON_SPARK)}\n{told}"
+    return f"{table}\n{few} {source(found, 'asof_spark_large')}"
 
 
 def capacity(found: Records) -> str:
