@@ -51,7 +51,7 @@ def _from_rows(state: ShardState, groups: list[Due]) -> dict[str, Any]:
     edges = [Edges.of(frame.frame, plan.unit) for frame in plan.frames]
     parts = []
     for due in groups:
-        least = min(edge.left(due.span).least for edge in edges)
+        least = min(due.span.least, *(edge.left(due.span).least for edge in edges))
         most = max(due.span.most, *(edge.right(due.span).most for edge in edges))
         rows = state.forest.rows_between(least, most, due.keys)
         assert rows is not None  # those that are due are among them
