@@ -122,6 +122,7 @@ def combines_of_ranges(algorithm: type[InOrder], n: int) -> float:
         window.slide_many(slides, range(1, n + 1))
         return counter.combines / len(slides)
     window.slide([0] * n, n)
+    window._make_room_to_slide(len(slides), n)
     counter.reset()
     window._plain(LOOPS[algorithm])(window._q, window._at, slides, len(slides), n, [None] * n)
     return counter.combines / len(slides)
