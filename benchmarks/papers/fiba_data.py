@@ -118,14 +118,16 @@ def rates(spark: Any, size: Size, folder: Path) -> Iterator[Point]:
     batch = size.pick(0, 20_000, 50_000)
     seconds = batch // KEYS
     full = ROWS // seconds + 2
-    streaming.files(folder / "rows", full + 4, batch, KEYS, seconds)
+    past = full * batch, full * seconds
+    given = streaming.files(folder / "rows", past, batch, KEYS, seconds)
+    history = spark.read.schema(streaming.SCHEMA).parquet(str(given.history))
     for m in size.pick((), (64, 512), (8, 64, 512, 4096)):
-        rows = streaming.stream(spark, folder / "rows")
-        ours = sash.windowed(rows, "k", time="ts").every(f"{m} seconds")
-        ours = ours.agg(sum=sf.sum("x").over(f"{ROWS} seconds"))
+        ours = sash.windowed(given.stream(spark), "k", time="ts", history=history)
+        ours = ours.every(f"{m} seconds").agg(sum=sf.sum("x").over(f"{ROWS} seconds"))
+        rows = given.stream(spark, with_history=True)
         theirs = rows.groupBy("k", F.window("ts", f"{ROWS} seconds", f"{m} seconds"))
         for name, df in {"Sash": ours, "Spark's window": theirs.agg(F.sum("x"))}.items():
-            yield Point(m, name, streaming.rate(streaming.run(df, folder), full))
+            yield Point(m, name, streaming.rate(streaming.run(df, folder)))
 
 
 def engine_checks(found: Data) -> list[Check]:
