@@ -105,7 +105,7 @@ def all_ranges(algorithm: type[InOrder], monoid: Any, xs: np.ndarray, n: int) ->
     answers = Answers(kernel.answer, n)
 
     def run() -> Any:
-        window._make_room_to_slide(len(xs), n)
+        window._memory.reserve(window._at, len(xs))
         window._run(kernel, addresses((xs,)), len(xs), n, answers.address)
         return answers.result()
 
