@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
@@ -75,9 +75,7 @@ class Processor(StatefulProcessor):
     def __init__(
         self, definition: StreamDefinition, names: tuple[str, ...], options: dict[str, Any]
     ) -> None:
-        from pyspark import cloudpickle
-
-        self._pickled: bytes = cloudpickle.dumps(definition)  # type: ignore[no-untyped-call]
+        self._pickled = pickled(definition)
         self._ticks: int | None = options["ticks"]
         self._late, self._cache = options["late"], options["cache"]
         self._cut: float | None = options["cut"]
@@ -92,10 +90,12 @@ class Processor(StatefulProcessor):
         """The shard, made when the first rows are there."""
         from sash.engine.stream.work import Work
         from sash.spark.local_pages import LocalPages, NoPages
+        from sash.spark.marks import marks_of
 
         if self._ready:
             return
         self._near = LocalPages() if self._cache else NoPages()
+        self._marks = marks_of(self._pickled, self._cache)
         self._definition: StreamDefinition = pickle.loads(self._pickled)
         self._work = Work(self._definition)
         self._schema = rows_schema(self._definition, self._names)
@@ -111,11 +111,14 @@ class Processor(StatefulProcessor):
         import pyarrow as pa
 
         from sash.engine.stream.pages import from_bytes
+        from sash.spark.shards import is_sliced
 
         self._prepare()
         blocks = [from_bytes(b) for part in rows for b in part["rows"] if b]
+        slices = [block for block in blocks if is_sliced(block)]
+        blocks = [block for block in blocks if not is_sliced(block)]
         table = pa.concat_tables(blocks).cast(self._schema) if blocks else self._nothing()
-        yield self._step(table, timerValues)
+        yield self._step(table, timerValues, slices)
 
     def handleExpiredTimer(
         self, key: Any, timerValues: Any, expiredTimerInfo: Any
@@ -132,11 +135,12 @@ class Processor(StatefulProcessor):
     def _nothing(self) -> pa.Table:
         return self._schema.empty_table()
 
-    def _step(self, rows: pa.Table, timers: Any) -> pd.DataFrame:
+    def _step(self, rows: pa.Table, timers: Any, slices: Sequence[pa.Table] = ()) -> pd.DataFrame:
         import pandas as pd
 
         from sash.engine.stream.manifest import NAME, Manifest
         from sash.engine.stream.shard import Shard
+        from sash.spark.shards import sliced_after
 
         pages = StatePages(self._state, self._near)
         known = pages.manifest(NAME)
@@ -149,8 +153,10 @@ class Processor(StatefulProcessor):
             self._wake(passed)
             watermark = passed * self._ticks if passed > 0 else None
         before = shard.manifest.watermark
-        step = shard.step(rows, watermark)
-        if rows.num_rows or shard.manifest.watermark != before or known is None:
+        step = shard.step(rows, watermark, sliced_after(slices, before))
+        if self._definition.slices_at_once:
+            self._marks.keep(shard.manifest.watermark)
+        if step.stats.rows_in or shard.manifest.watermark != before or known is None:
             pages.put_manifest(NAME, shard.manifest.dump())
         figures = shard.measured(step.stats)._asdict()
         return pd.DataFrame({"rows": [self._block(step)], **figures})
@@ -176,6 +182,14 @@ class Processor(StatefulProcessor):
             flags = [False] * rows.num_rows + [True] * marked.num_rows
             rows = pa.concat_tables([rows, marked]).append_column(LATE, pa.array(flags, pa.bool_()))
         return bytes(to_bytes(rows)) if rows.num_rows else b""
+
+
+def pickled(definition: StreamDefinition) -> bytes:
+    """A definition as bytes, with the functions that it has."""
+    from pyspark import cloudpickle
+
+    found: bytes = cloudpickle.dumps(definition)  # type: ignore[no-untyped-call]
+    return found
 
 
 def rows_schema(definition: StreamDefinition, names: tuple[str, ...]) -> pa.Schema:

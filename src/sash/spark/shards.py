@@ -1,24 +1,32 @@
 """Shards: rows packed by the hash of their keys, so that one call handles many keys.
 
 A call per key costs a third of a millisecond and more, so keys share shards: a batch's rows
-travel as one block of Arrow bytes per shard and task. How many shards there are is fixed for
+travel as one block of Arrow bytes per shard and task. Where rows may be combined as they come, each
+task sends the slices of its rows instead of rows. How many shards there are is fixed for
 a stream, and does not depend on how many partitions Spark has: they spread evenly over
 any power of two of them up to their own number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from sash.engine.stream.pages import from_bytes, to_bytes
+from sash.engine.columns import one_array
+from sash.engine.order import ticks
+from sash.engine.stream.pages import StateError, from_bytes, to_bytes
 
 PACKED = pa.schema([pa.field("shard", pa.int32()), pa.field("rows", pa.binary())])
 ROWS = 1 << 20
 """Rows that are packed at a time."""
+
+AFTER = b"after"
+"""In the metadata of slices: the time in ticks after which all their rows are."""
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -58,12 +66,22 @@ def murmur3(number: int) -> int:
     return h - (1 << 32) if h >> 31 else h
 
 
+class Slicing(NamedTuple):
+    """How rows become slices before they are sent: a definition as bytes, the rows' columns, and
+    whether local files are used."""
+
+    definition: bytes
+    schema: pa.Schema
+    cache: bool
+
+
 @dataclass(frozen=True)
 class Packing:
     """How rows of `names`, the first of them the hash of the keys, go to shards and back."""
 
     names: tuple[str, ...]
     ids: tuple[int, ...]
+    slicing: Slicing | None = None
 
     def pack(self) -> Callable[[Batches], Batches]:
         """The function for mapInArrow, from rows to blocks; each shard gets at least one."""
@@ -80,31 +98,65 @@ class Packing:
 def packed(packing: Packing, batches: Batches) -> Batches:
     """A task's rows in blocks, a shard each; an empty one for a shard that has none."""
     waiting, count, missing = [], 0, set(packing.ids)
+    slicer = None if packing.slicing is None else Slicer(packing.slicing)
     for batch in batches:
         if batch.num_rows:
             waiting.append(batch.rename_columns(list(packing.names)))
             count += batch.num_rows
         if count >= ROWS:
-            yield from _blocks(packing, waiting, missing)
+            yield from _blocks(packing, slicer, waiting, missing)
             waiting, count = [], 0
     if waiting:
-        yield from _blocks(packing, waiting, missing)
+        yield from _blocks(packing, slicer, waiting, missing)
     if missing:
         yield _batch(sorted(missing), pa.array([b""] * len(missing), pa.binary()))
 
 
-def _blocks(packing: Packing, batches: list[pa.RecordBatch], missing: set[int]) -> Batches:
+class Slicer:
+    """Makes slices of rows that are not late, where they are fewer."""
+
+    def __init__(self, slicing: Slicing) -> None:
+        from pyspark import cloudpickle
+
+        from sash.engine.stream.slices import Slices
+        from sash.spark.marks import marks_of
+
+        definition = cloudpickle.loads(slicing.definition)
+        self._slices, self._time = Slices(definition), definition.time
+        self._schema = slicing.schema
+        self._mark = marks_of(slicing.definition, slicing.cache).before()
+
+    def of(self, rows: pa.Table) -> list[pa.Table]:
+        """Rows that stay rows, and slices of the others."""
+        if self._mark is None:
+            return [rows]
+        rows = rows.cast(self._schema)
+        late = ticks(one_array(rows.column(self._time)), self._time) <= self._mark
+        kept = []
+        if late.any():
+            kept, rows = [rows.filter(pa.array(late))], rows.filter(pa.array(~late))
+        made = self._slices.of_any_order(rows) if rows.num_rows else None
+        if made is None:
+            return [*kept, rows]
+        return [*kept, made.replace_schema_metadata({AFTER: json.dumps(self._mark)})]
+
+
+def _blocks(
+    packing: Packing, slicer: Slicer | None, batches: list[pa.RecordBatch], missing: set[int]
+) -> Batches:
     table = pa.Table.from_batches(batches).combine_chunks()
-    place = (np.asarray(table.column(0)) % len(packing.ids)).astype(np.uint16)
-    order = np.argsort(place, kind="stable")
-    table = table.take(order)
-    counts = np.bincount(place, minlength=len(packing.ids))
-    start = 0
-    for shard, count in zip(packing.ids, counts.tolist(), strict=True):
-        if count:
-            yield _batch([shard], _one(to_bytes(table.slice(start, count))))
-            missing.discard(shard)
-        start += count
+    for part in [table] if slicer is None else slicer.of(table):
+        if not part.num_rows:
+            continue
+        place = (np.asarray(part.column(0)) % len(packing.ids)).astype(np.uint16)
+        part = part.take(np.argsort(place, kind="stable"))
+        counts = np.bincount(place, minlength=len(packing.ids))
+        start = 0
+        for shard, count in zip(packing.ids, counts.tolist(), strict=True):
+            if count:
+                yield _batch([shard], _one(to_bytes(part.slice(start, count))))
+                missing.discard(shard)
+            start += count
 
 
 def _one(block: pa.Buffer) -> pa.Array:
@@ -115,6 +167,22 @@ def _one(block: pa.Buffer) -> pa.Array:
 
 def _batch(shards: list[int], blocks: pa.Array) -> pa.RecordBatch:
     return pa.record_batch([pa.array(shards, pa.int32()), blocks], schema=PACKED)
+
+
+def is_sliced(block: pa.Table) -> bool:
+    """Whether a block has slices instead of rows."""
+    return AFTER in (block.schema.metadata or {})
+
+
+def sliced_after(blocks: Sequence[pa.Table], mark: float | None) -> pa.Table | None:
+    """The slices of all blocks; StateError where they may have rows that a watermark had passed."""
+    for block in blocks:
+        if mark is not None and json.loads(block.schema.metadata[AFTER]) < mark:
+            raise StateError(
+                "rows were combined that may be late, as a task knew another watermark than its "
+                "shard: start the stream again from its checkpoint, which sends rows as they are"
+            )
+    return pa.concat_tables(blocks).replace_schema_metadata(None) if blocks else None
 
 
 def unpacked(batches: Batches) -> Batches:

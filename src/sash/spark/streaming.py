@@ -17,7 +17,7 @@ the same; Spark refuses Complete when the query starts (STREAMING_OUTPUT_MODE).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -46,9 +46,9 @@ from sash.plan.types import unit_of
 from sash.spark import batch
 from sash.spark import history as histories
 from sash.spark.names import quoted
-from sash.spark.processor import Processor, rows_schema
+from sash.spark.processor import Processor, pickled, rows_schema
 from sash.spark.restart import check_checkpoint
-from sash.spark.shards import Packing, shard_ids
+from sash.spark.shards import Packing, Slicing, shard_ids
 from sash.spark.types import transferable
 
 WATERMARK = "spark.watermarkDelayMs"
@@ -95,8 +95,11 @@ def aggregate(df: DataFrame, query: Query, **given: Any) -> DataFrame:
         check_checkpoint(df.sparkSession, str(options.checkpoint), live)
     names = tuple(job.schema.names) if live.gives_rows else tuple(job.query.columns())
     packing = Packing((KEY, CHECK, *names), tuple(shard_ids(count)))
-    blocks = _blocks(job, job.df, packing)
-    known = _history(job, options)
+    known, schema = _history(job, options), rows_schema(live, names)
+    sent = packing
+    if live.slices_at_once:
+        sent = replace(packing, slicing=Slicing(pickled(live), schema, options.cache))
+    blocks = _blocks(job, job.df, sent)
     ticks = None
     if (delay := watermark_of(job.df, job.query.time)) is not None:
         ticks = 1_000_000 // (unit_of(job.schema.field(job.query.time).type) or 1)
@@ -109,7 +112,6 @@ def aggregate(df: DataFrame, query: Query, **given: Any) -> DataFrame:
     begin = None
     if known is not None:
         past = histories.that_matters(known.rows, live, known.cut)
-        schema = rows_schema(live, names)
         begin = histories.first_state(_blocks(job, past, packing), live, schema, known.cut)
     done = blocks.groupBy("shard").transformWithStateInPandas(
         processor, PROCESSED, "Append", "EventTime" if ticks else "None", begin

@@ -34,10 +34,15 @@ class FinalWindows:
         if self._filled is not None and now != before:
             self._windows(before, now)  # the last ones of keys are kept
 
+    def take_slices(self, slices: pa.Table) -> None:
+        """Take slices that were made of rows elsewhere, in any order."""
+        order = np.argsort(self.state.times(slices), kind="stable")
+        wait(self.state, slices.take(pa.array(order)))
+
     def _take(self, rows: pa.Table, now: float | None) -> None:
         """Add what the watermark has passed to the bulks of slices, and of rows that slices do not
         answer; the others wait."""
-        state, edge = self.state, self._sliced.edge(now)
+        state, edge = self.state, self._sliced.slices.edge(now)
         if state.definition.slices_at_once:
             self._add(self._passed(rows, edge))
             return
@@ -45,36 +50,46 @@ class FinalWindows:
         if passed is None:
             return
         if self._sliced.states:
-            self._add(self._sliced.slices(state.forest, passed))
+            self._add(self._slices(passed))
         if state.work.every_row is not None:
             for part in cut(state, passed.select([KEY, CHECK, *state.definition.needed])):
                 state.reread.append(part)
 
     def _passed(self, rows: pa.Table, edge: float | None) -> pa.Table | None:
         """The slices that are complete, where rows may wait as slices."""
-        state, sliced = self.state, self._sliced
+        state, names = self.state, self._sliced.slices.columns
         stop, known = due_until(state, rows, edge), passed(state, edge)
         self._wait(rows.slice(stop))
-        collided, names = state.manifest.collided, sliced.columns(state.forest)
+        collided = state.manifest.collided
         slices = [part for part in known if part.column_names == names]
         given = [part for part in known if part.column_names != names]
         given += [rows.slice(0, stop)] if stop else []
         if given:
-            due = by_key(state, renumbered(joined(given), collided))
-            slices.append(sliced.slices(state.forest, due))
+            slices.append(self._slices(by_key(state, renumbered(joined(given), collided))))
         if len(slices) < 2 and not known:
             return slices[0] if slices else None
-        return sliced.merged(state.forest, by_key(state, renumbered(joined(slices), collided)))
+        both = by_key(state, renumbered(joined(slices), collided))
+        self._count(both)
+        return self._sliced.slices.merged(both)
 
     def _wait(self, rows: pa.Table) -> None:
         """Let rows wait for the watermark, as slices where these are smaller."""
         state = self.state
         if not rows.num_rows:
             return
-        made = self._sliced.slices(state.forest, by_key(state, rows))
+        made = self._slices(by_key(state, rows))
         if made.nbytes < rows.nbytes:
-            rows = made.take(pa.array(np.argsort(state.times(made), kind="stable")))
-        wait(state, rows)
+            self.take_slices(made)
+        else:
+            wait(state, rows)
+
+    def _slices(self, rows: pa.Table) -> pa.Table:
+        """The slices of rows in order of key and time."""
+        self._count(rows)
+        return self._sliced.slices.of_rows(rows)
+
+    def _count(self, combined: pa.Table) -> None:
+        self.state.pages.cost.combined += combined.num_rows * len(self._sliced.states)
 
     def _add(self, slices: pa.Table | None) -> None:
         """Add slices, in order of key and time."""

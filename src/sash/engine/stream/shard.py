@@ -10,10 +10,12 @@ A batch costs what arrives, falls due and leaves. It is done as a whole or not a
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sash.engine.columns import one_array, with_exact_decimals
 from sash.engine.expressions import outputs
@@ -29,6 +31,7 @@ from sash.engine.stream.pages import Cost, PageStore, StateError
 from sash.engine.stream.refused import check_results
 from sash.engine.stream.sealing import BULK
 from sash.engine.stream.shard_state import ShardState
+from sash.engine.stream.slices import COUNT
 from sash.engine.stream.sorted_keys import Collision
 from sash.engine.stream.stats import Stats
 from sash.engine.stream.work import Work
@@ -81,20 +84,33 @@ class Shard:
         return self.state.manifest
 
     @with_exact_decimals
-    def step(self, rows: pa.Table, watermark: float | None) -> Step:
+    def step(self, rows: pa.Table, watermark: float | None, slices: pa.Table | None = None) -> Step:
         """Take a batch's rows, at a watermark; give what is now to be answered.
 
-        Rows have the columns KEY and CHECK. The manifest is changed in place: whoever calls
+        Rows have the columns KEY and CHECK. `slices`: further rows, none of them late, as slices
+        that `Slices.of_any_order` made. The manifest is changed in place: whoever calls
         commits it with the pages, or makes a new shard from what was committed before.
         """
         self.state.pages.cost = Cost()
         before = self.manifest.watermark
         now = _later(before, watermark)
         fresh, late = self._on_time(rows, before)
-        if not fresh.num_rows and now == before:
-            return Step(self.definition.output.empty_table(), late, self._stats(rows, 0, late))
-        found = self._whole(self._emission.step, self._in_time(fresh), before, now)
-        return Step(found, late, self._stats(rows, found.num_rows, late))
+        came, found = rows.num_rows, self.definition.output.empty_table()
+        if slices is not None:
+            came += pc.sum(slices.column(COUNT)).as_py()
+            slices = slices.drop_columns(COUNT)
+        if fresh.num_rows or slices is not None or now != before:
+            step = partial(self._step, slices)
+            found = self._whole(step, self._in_time(fresh), before, now)
+        return Step(found, late, self._stats(came, found.num_rows, late.num_rows))
+
+    def _step(
+        self, slices: pa.Table | None, rows: pa.Table, before: float | None, now: float | None
+    ) -> pa.Table:
+        if slices is not None:
+            assert isinstance(self._emission, FinalWindows)
+            self._emission.take_slices(slices)
+        return self._emission.step(rows, before, now)
 
     @with_exact_decimals
     def load(self, rows: pa.Table, cut: float) -> None:
@@ -135,10 +151,10 @@ class Shard:
         """Figures of a batch, with how much is kept, which takes a look at all of the manifest."""
         return stats._replace(state_bytes=self.manifest.size, state_rows=self.manifest.rows)
 
-    def _stats(self, rows: pa.Table, out: int, late: pa.Table) -> Stats:
+    def _stats(self, came: int, out: int, late: int) -> Stats:
         cost = self.state.pages.cost
         return Stats(
-            rows.num_rows, out, late.num_rows, cost.keys, cost.rows_read, cost.partials_read,
+            came, out, late, cost.keys, cost.rows_read, cost.partials_read,
             cost.combined, read=cost.bytes_read, written=cost.bytes_written,
             keys_forgotten=cost.forgotten,
         )  # fmt: skip

@@ -21,9 +21,10 @@ from sash.engine.periodic_windows import PeriodicWindows
 from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.forest import Forest
 from sash.engine.stream.items import Items
-from sash.engine.stream.maps import KeyMap, prefix, whole_of
+from sash.engine.stream.maps import KeyMap, whole_of
 from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.partials import PartialState
+from sash.engine.stream.slices import Slices
 from sash.engine.stream.sorted_keys import prove_equal, starts
 from sash.engine.stream.window_runs import RunFinder
 from sash.plan.periodic import KIND
@@ -38,61 +39,13 @@ class SlicedWindows:
     def __init__(self, definition: StreamDefinition) -> None:
         plan = definition.plan
         self.definition, self.plan = definition, plan
-        self._kind = plan.schema.field(definition.time).type
-        self._dtype = tick_type(self._kind)
         self.kinds = [KindOfWindows(definition, frame) for frame in plan.frames]
-        self.offset = self.kinds[0].offset
-        self.step: Any = definition.slice_length
+        self.slices = Slices(definition)
         self.states = [state for kind in self.kinds for state in kind.states]
-
-    def edge(self, now: float | None) -> float | None:
-        """The last time that is in a slice which is complete once the watermark is there."""
-        if now is None:
-            return None
-        stop = self.offset + (now - self.offset) // self.step * self.step
-        return stop - 1 if self._dtype.kind == "i" else float(np.nextafter(stop, -math.inf))
-
-    def slices(self, forest: Forest, rows: pa.Table) -> pa.Table:
-        """Rows in order of key and time as one item per key and slice."""
-        times = numbers(one_array(rows.column(self.definition.time))).astype(self._dtype)
-        slices = self.offset + (times - self.offset) // self.step * self.step
-        return self._folded(forest, rows, slices, [state.lifted(rows) for state in forest.states])
-
-    def columns(self, forest: Forest) -> list[str]:
-        """The names of the columns of slices."""
-        found = [KEY, CHECK, *self.plan.query.by, self.definition.time]
-        for i, state in enumerate(forest.states):
-            found += state.columns_of(state.none(0), prefix(i))
-        return found
-
-    def merged(self, forest: Forest, slices: pa.Table) -> pa.Table:
-        """Slices in order of key and time, some of them of the same rows' time, as one per key and
-        slice."""
-        times = numbers(one_array(slices.column(self.definition.time))).astype(self._dtype)
-        items = [state.items_of(slices, prefix(i)) for i, state in enumerate(forest.states)]
-        return self._folded(forest, slices, times, items)
-
-    def _folded(
-        self, forest: Forest, rows: pa.Table, slices: np.ndarray, items: list[Items]
-    ) -> pa.Table:
-        """Items of rows in order of key and slice as one per key and slice."""
-        ids, checks = (numbers(one_array(rows.column(name))) for name in (KEY, CHECK))
-        prove_equal(checks, ids)
-        changed = (ids[1:] != ids[:-1]) | (slices[1:] != slices[:-1])
-        first = np.flatnonzero(np.append(True, changed))
-        begins = np.append(first, len(ids))
-        table = rows.select([KEY, CHECK, *self.plan.query.by]).take(pa.array(first))
-        times = answers_as(slices[first], None, self._kind)
-        table = table.append_column(self.definition.time, times)
-        forest.pages.cost.combined += len(ids) * len(self.states)
-        for i, (state, each) in enumerate(zip(forest.states, items, strict=True)):
-            for name, column in state.columns_of(state.fold(each, begins), prefix(i)).items():
-                table = table.append_column(name, column)
-        return table
 
     def answer(self, forest: Forest, before: float | None, now: float) -> pa.Table | None:
         """The windows that the watermark has passed, of all keys that have rows in them."""
-        parts = [kind.answer(forest, self.step, before, now) for kind in self.kinds]
+        parts = [kind.answer(forest, self.slices.length, before, now) for kind in self.kinds]
         found = [part for part in parts if part is not None]
         if len(self.kinds) == 1 or not found:
             return found[0] if found else None

@@ -1,0 +1,131 @@
+"""Slices of a stream with `every`: rows combined to one item per key and slice.
+
+No window begins or ends within a slice, which is as long as the greatest common divisor of sizes
+and slides. A slice is complete once the watermark has passed its end; until then rows may come into
+it. Where the order of rows does not matter they are combined as they come: on Spark before they are
+sent to their shards, so that a shuffle moves slices instead of rows.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from sash.engine.arrangement import Arrangement, Codes, ranks_of
+from sash.engine.columns import answers_as, numbers, one_array, with_exact_decimals
+from sash.engine.order import hashed, tick_type, ticks
+from sash.engine.stream.definition import StreamDefinition
+from sash.engine.stream.items import Items
+from sash.engine.stream.maps import prefix
+from sash.engine.stream.pages import CHECK, KEY
+from sash.engine.stream.sorted_keys import Collision, prove_equal
+from sash.engine.team import Team
+from sash.plan.reach import steps_of
+from sash.windows.frames import Sliding
+
+COUNT = "_rows"
+"""The column with the number of rows of a slice, where slices come instead of rows."""
+
+WORTH = 2
+"""Rows per slice, on average, from which on slices are sent instead of rows."""
+
+MOST = 1 << 62
+"""Numbers of pairs of a key and a slice."""
+
+
+class Slices:
+    """The slices of a definition's windows."""
+
+    def __init__(self, definition: StreamDefinition) -> None:
+        self._time, self._by = definition.time, definition.plan.query.by
+        self._kind = definition.plan.schema.field(definition.time).type
+        self._dtype = tick_type(self._kind)
+        frame = definition.plan.frames[0].frame
+        assert isinstance(frame, Sliding)
+        self._offset: Any = steps_of(frame.offset, definition.plan.unit)
+        self.length: Any = definition.slice_length
+        self.states = definition.partials
+
+    def edge(self, now: float | None) -> float | None:
+        """The last time that is in a slice which is complete once the watermark is there."""
+        if now is None:
+            return None
+        stop = self._offset + (now - self._offset) // self.length * self.length
+        return stop - 1 if self._dtype.kind == "i" else float(np.nextafter(stop, -math.inf))
+
+    @cached_property
+    def columns(self) -> list[str]:
+        """The names of the columns of slices."""
+        found = [KEY, CHECK, *self._by, self._time]
+        for i, state in enumerate(self.states):
+            found += state.columns_of(state.none(0), prefix(i))
+        return found
+
+    def of_rows(self, rows: pa.Table) -> pa.Table:
+        """Rows in order of key and time as one item per key and slice."""
+        items = [state.lifted(rows) for state in self.states]
+        return self._folded(rows, self._begins_of(rows), items)
+
+    def merged(self, slices: pa.Table) -> pa.Table:
+        """Slices in order of key and time, some of them of one time, as one per key and slice."""
+        times = numbers(one_array(slices.column(self._time))).astype(self._dtype)
+        items = [state.items_of(slices, prefix(i)) for i, state in enumerate(self.states)]
+        return self._folded(slices, times, items)
+
+    @with_exact_decimals
+    def of_any_order(self, rows: pa.Table) -> pa.Table | None:
+        """Rows in any order as one item per key and slice, with the number of its rows.
+
+        None where slices would be hardly fewer than rows, or where two keys have one number,
+        which whoever knows the shard tells apart.
+        """
+        slices = self._begins_of(rows)
+        ids, numbered = numbers(one_array(rows.column(KEY))), slices // self.length
+        if (int(numbered.max()) - int(numbered.min()) + 1) * len(ids) >= MOST:
+            return None
+        order, first = _groups(ids, numbered - numbered.min())
+        if len(first) * WORTH > len(ids):
+            return None
+        try:
+            found = self.of_rows(rows.take(pa.array(order)))
+        except Collision:
+            return None
+        return found.append_column(COUNT, pa.array(np.diff(first, append=len(ids))))
+
+    def _begins_of(self, rows: pa.Table) -> np.ndarray:
+        """When the slice of each row begins."""
+        times = ticks(one_array(rows.column(self._time)), self._time).astype(self._dtype)
+        found: np.ndarray = self._offset + (times - self._offset) // self.length * self.length
+        return found
+
+    def _folded(self, rows: pa.Table, slices: np.ndarray, items: list[Items]) -> pa.Table:
+        """Items of rows in order of key and slice as one per key and slice."""
+        ids, checks = (numbers(one_array(rows.column(name))) for name in (KEY, CHECK))
+        prove_equal(checks, ids)
+        changed = (ids[1:] != ids[:-1]) | (slices[1:] != slices[:-1])
+        first = np.flatnonzero(np.append(True, changed))
+        begins = np.append(first, len(ids))
+        table = rows.select([KEY, CHECK, *self._by]).take(pa.array(first))
+        times = answers_as(slices[first], None, self._kind)
+        table = table.append_column(self._time, times)
+        for i, (state, each) in enumerate(zip(self.states, items, strict=True)):
+            for name, column in state.columns_of(state.fold(each, begins), prefix(i)).items():
+                table = table.append_column(name, column)
+        return table
+
+
+def _groups(ids: np.ndarray, slices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows by key and slice, the slices of a key side by side, and where each slice begins."""
+    team = Team(1)
+    keys, width = hashed(pa.array(ids), team), int(slices.max()) + 1
+    both = keys.values * width + slices
+    if keys.size * width > max(1 << 16, 4 * len(ids)):
+        codes = hashed(pa.array(both), team)
+    else:
+        codes = Codes(both, keys.size * width)
+    found = Arrangement(ranks_of(codes, team), team, by_rank=True)
+    return found.order, found.starts
