@@ -12,16 +12,17 @@
 `--keys` chooses one of the numbers of keys, and `--scale 0.1` a tenth of the rows.
 
 On Spark, windows are full before anything is measured: Sash begins with a history, Spark's window()
-with one micro-batch of the same rows. After that both read the same files, one per micro-batch;
-Spark's window() reads only the first of them (`--native-batches`), as each takes it a minute or
-more. Rates are thousand rows per second of the best micro-batch after the first two (where there
-are two, of the second), from Parquet to the noop sink. The pass-through has the same packing,
-shuffle, handler and unpacking, and hands on what it gets.
+with one micro-batch of the same rows. After that both read the same files, two per micro-batch,
+so that both cores read; Spark's window() reads only the first micro-batches (`--native-batches`), as
+each takes it a minute or more. Rates are thousand rows per second of the best micro-batch after the
+first two (where there are two, of the second), from Parquet to the noop sink. The pass-through has
+the same packing, shuffle, handler and unpacking, and hands on what it gets.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -52,6 +53,10 @@ PER_KEY = 5
 """Rows of a key in the history of `every`: nearly all of its windows of an hour have some."""
 
 
+FILES = 2
+"""Files of a micro-batch: a source has as many parts as there are cores."""
+
+
 class Batch(NamedTuple):
     """A micro-batch as Spark saw it."""
 
@@ -61,7 +66,7 @@ class Batch(NamedTuple):
 
 
 class Input(NamedTuple):
-    """A folder of a stream: a file per micro-batch, and before them the rows of a history."""
+    """A folder of a stream: the files of micro-batches, and before them the rows of a history."""
 
     history: Path
     batches: Path
@@ -71,13 +76,13 @@ class Input(NamedTuple):
         found = Input(self.history.parent / "first" / "0", self.history.parent / "first" / "1")
         for folder, known in zip(found, self, strict=True):
             folder.mkdir(parents=True)
-            for file in sorted(known.glob("*.parquet"))[:count]:
+            for file in sorted(known.glob("*.parquet"))[: count * FILES]:
                 shutil.copy2(file, folder)
         return found
 
     def stream(self, spark: SparkSession, with_history: bool = False) -> DataFrame:
         """The micro-batches; `with_history`: the history is the first of them."""
-        source = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1)
+        source = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", FILES)
         folder = str(self.batches.parent if with_history else self.batches)
         read = source.option("recursiveFileLookup", True).parquet(folder)
         return read.withWatermark("ts", "10 seconds")
@@ -102,12 +107,19 @@ def files(folder: Path, past: tuple[int, int], rows: int, keys: int, seconds: fl
     shutil.rmtree(folder, ignore_errors=True)
     for each in made:
         each.mkdir(parents=True)
-    pq.write_table(table(rng, count, keys, 0, length), made.history / "0000.parquet")
+    write(table(rng, count, keys, 0, length), made.history)
     for number in range(5):
-        begin = length + number * seconds
-        part = table(rng, rows, keys, begin, seconds)
-        pq.write_table(part, made.batches / f"{number + 1:04}.parquet")
+        write(table(rng, rows, keys, length + number * seconds, seconds), made.batches)
     return made
+
+
+def write(part: pa.Table, folder: Path) -> None:
+    """A micro-batch's rows, every n-th one in each file; files are in order of their age."""
+    known = len(list(folder.glob("*.parquet")))
+    for number in range(FILES):
+        path = folder / f"{known + number:04}.parquet"
+        pq.write_table(part.take(np.arange(number, part.num_rows, FILES)), path)
+        os.utime(path, (1_700_000_000 + int(folder.name) * 1_000 + known + number,) * 2)
 
 
 def run(df: DataFrame, folder: Path) -> list[Batch]:

@@ -82,9 +82,10 @@ def _places(layout: Layout, values: np.ndarray, n: int) -> Iterator[int]:
     fits = values.dtype == dtype.base and values.shape == (n, *dtype.shape)
     if not (fits and values.flags.c_contiguous and values.flags.writeable):
         raise TypeError(f"out must be a contiguous array of {n} {dtype} that can be written to")
-    for offset in layout.offsets():
-        yield values.ctypes.data + offset
-        yield layout.width
+    begin, width = values.ctypes.data, layout.width
+    for offset in layout.offsets:
+        yield begin + offset
+        yield width
 
 
 def _with_nulls(value: Any, nulls: Any) -> Any:

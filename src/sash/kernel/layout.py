@@ -9,6 +9,7 @@ and write one by its address.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ class Layout:
             return Layout(np.dtype(dtype) if dtype is not None else _number(value))
         return None
 
-    @property
+    @cached_property
     def leaves(self) -> tuple[np.dtype, ...]:
         """The dtypes of the numbers, in order."""
         if self.parts is not None:
@@ -57,7 +58,7 @@ class Layout:
         assert self.dtype is not None
         return (self.dtype,)
 
-    @property
+    @cached_property
     def array_dtype(self) -> np.dtype:
         """The dtype of an array of such values, each at its natural alignment."""
         if self.parts is not None:
@@ -66,20 +67,20 @@ class Layout:
         assert self.dtype is not None
         return np.dtype((self.dtype, (self.length,))) if self.length is not None else self.dtype
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Bytes from one value of an array to the next."""
         return self.array_dtype.itemsize
 
-    def offsets(self, start: int = 0) -> list[int]:
+    @cached_property
+    def offsets(self) -> list[int]:
         """Where each leaf lies in a value."""
         if self.parts is None:
-            return [start]
+            return [0]
         fields = self.array_dtype.fields
         assert fields is not None
         places = [fields[f"_{i}"][1] for i in range(len(self.parts))]
-        pairs = zip(self.parts, places, strict=True)
-        return [x for part, place in pairs for x in part.offsets(start + place)]
+        return [p + x for part, p in zip(self.parts, places, strict=True) for x in part.offsets]
 
     def expression(self, leaves: list[str]) -> str:
         """Source of a value of this shape, made of one expression per leaf."""

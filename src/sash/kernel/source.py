@@ -11,14 +11,14 @@ from sash.kernel.layout import Layout, chunk_shift
 
 def read_value(layout: Layout, base: str, offset: str, like: str) -> str:
     """Source of a value read `offset` bytes from `base`; `like` names constants of the types."""
-    places = layout.offsets()
+    places = layout.offsets
     leaves = [f"load_cell({base}, {offset} + {place}, {like}{i})" for i, place in enumerate(places)]
     return layout.expression(leaves)
 
 
 def write_value(layout: Layout, base: str, offset: str, value: str, cast: str) -> list[str]:
     """Lines that write `value` `offset` bytes from `base`; `cast` names the leaf types."""
-    pairs = enumerate(zip(layout.offsets(), layout.paths(value), strict=True))
+    pairs = enumerate(zip(layout.offsets, layout.paths(value), strict=True))
     return [f"store_cell({base}, {offset} + {at}, {cast}{i}({leaf}))" for i, (at, leaf) in pairs]
 
 

@@ -87,6 +87,9 @@ def stream_steps(
         Step("keeps", _keeps(definition)),
         Step("state", f"pages in Spark's state store, written once; {near}"),
     ]
+    if definition.slices_at_once and cache:
+        sent = "slices of rows that are not late, where fewer; the first micro-batch sends rows"
+        steps.insert(1, Step("shuffle", sent))
     if slow := _arrow(job):
         steps.append(Step("Arrow", slow))
     return steps
