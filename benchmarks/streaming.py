@@ -12,8 +12,8 @@
 `--keys` chooses one of the numbers of keys, and `--scale 0.1` a tenth of the rows.
 
 On Spark, windows are full before anything is measured: Sash begins with a history, Spark's window()
-with one micro-batch of the same rows. After that both read the same files, two per micro-batch,
-so that both cores read; Spark's window() reads only the first micro-batches (`--native-batches`), as
+with one micro-batch of the same rows. After that both read the same files, two per micro-batch, so
+that both cores read. Spark's window() reads only the first micro-batches (`--native-batches`), as
 each takes it a minute or more. Rates are thousand rows per second of the best micro-batch after the
 first two (where there are two, of the second), from Parquet to the noop sink. The pass-through has
 the same packing, shuffle, handler and unpacking, and hands on what it gets.

@@ -25,7 +25,7 @@ from sash.engine.stream.lookups import (
 )
 from sash.engine.stream.maps import KeyMap
 from sash.engine.stream.pages import CHECK, KEY
-from sash.engine.stream.sorted_keys import prove
+from sash.engine.stream.sorted_keys import order_of, prove
 
 
 @dataclass
@@ -196,7 +196,7 @@ def taken(rows: Rows, places: np.ndarray) -> Rows:
 def in_order(codes: np.ndarray, times: np.ndarray, late: np.ndarray) -> np.ndarray:
     """The order that sorts rows by code and time; those of a code that are not late are."""
     order = np.flatnonzero(~late)
-    order = order[np.argsort(codes[order], kind="stable")]
+    order = order[order_of(codes[order])]
     if len(order) == len(codes):
         return order
     few = np.flatnonzero(late)

@@ -22,7 +22,7 @@ from sash.engine.stream.forest import Forest
 from sash.engine.stream.key_windows import SoFarWindows, TailWindows
 from sash.engine.stream.maps import KeyMap
 from sash.engine.stream.pages import CHECK, KEY
-from sash.engine.stream.sorted_keys import prove_equal, starts
+from sash.engine.stream.sorted_keys import order_of, prove_equal, starts
 from sash.engine.stream.tails import Tails
 from sash.engine.stream.time_windows import TimeWindows
 from sash.plan.plan import Plan
@@ -114,7 +114,7 @@ def named(
 def distinct(table: pa.Table) -> pa.Table:
     """The rows of keys, each key once, sorted by number; Collision where two have one number."""
     ids, checks = (numbers(one_array(table.column(name))) for name in (KEY, CHECK))
-    order = np.argsort(ids, kind="stable")
+    order = order_of(ids)
     prove_equal(checks[order], ids[order])
     return table.take(pa.array(order[starts(ids[order])]))
 

@@ -21,7 +21,7 @@ from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.row_answers import advance, by_time, in_order_of_key, per_key
 from sash.engine.stream.sealing import by_key, cut
 from sash.engine.stream.shard_state import ShardState
-from sash.engine.stream.sorted_keys import starts
+from sash.engine.stream.sorted_keys import order_of, starts
 
 TOGETHER = 16
 """Bulks whose late rows are answered as one group."""
@@ -82,7 +82,7 @@ class Arrivals:
         if stop:
             by_bulk = np.lexsort([times[:stop], ids[:stop], places])
             late = forest.rows_of(rows.take(pa.array(by_bulk)))
-            forest.prove(taken(late, np.argsort(late.ids, kind="stable")))
+            forest.prove(taken(late, order_of(late.ids)))
             begins = [*starts(places).tolist(), stop]
             bulks = [leaves[places[i]] for i in begins[:-1]]
             keys = [keys_of(late.slice(a, b)) for a, b in itertools.pairwise(begins)]

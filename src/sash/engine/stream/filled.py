@@ -24,7 +24,7 @@ from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.keys import renumbered, with_keys
 from sash.engine.stream.maps import KeyMap
 from sash.engine.stream.pages import CHECK, KEY
-from sash.engine.stream.sorted_keys import prove_equal, starts
+from sash.engine.stream.sorted_keys import order_of, prove_equal, starts
 from sash.engine.stream.tails import Tails
 from sash.plan.periodic import KIND
 from sash.plan.plan import plan_of
@@ -79,7 +79,7 @@ class FilledKind:
             return answers
         keyed = with_keys(answers.select(["window_end", *self._by]), self._by)
         keyed = renumbered(keyed, state.manifest.collided)
-        order = pa.array(np.argsort(numbers(one_array(keyed.column(KEY))), kind="stable"))
+        order = pa.array(order_of(numbers(one_array(keyed.column(KEY)))))
         answers, keyed = answers.take(order), keyed.take(order)
         number = self._numbers(one_array(answers.column("window_start")))
         gaps = self._gaps(keyed, number, tails)

@@ -32,7 +32,7 @@ from sash.engine.stream.manifest import Node, Trunk
 from sash.engine.stream.maps import KeyMap, Located, Part, located, part_of, prefix, whole_of
 from sash.engine.stream.pages import CHECK, KEY, Page, Pages
 from sash.engine.stream.partials import PartialState
-from sash.engine.stream.sorted_keys import prove_equal, starts, unique
+from sash.engine.stream.sorted_keys import order_of, prove_equal, starts, unique
 
 SMALL = 8192
 """Two leaves that have no more rows than this together become one."""
@@ -167,7 +167,7 @@ class Forest:
             assert right is not None
             tables = [self.pages.table(left), self.pages.table(right)]
             table = pa.concat_tables(tables).combine_chunks()
-            order = np.argsort(numbers(one_array(table.column(KEY))), kind="stable")
+            order = order_of(numbers(one_array(table.column(KEY))))
             beside = None
             if older.rest is not None and younger.rest is not None:
                 rests = [self.pages.table(older.rest), self.pages.table(younger.rest)]
@@ -196,7 +196,7 @@ class Forest:
         if len(maps) == 1:
             return maps[0]
         both = KeyMap.concat(maps)
-        order = np.argsort(both.ids, kind="stable")
+        order = order_of(both.ids)
         ids = both.ids[order]
         begins = np.append(starts(ids), len(ids))
         first = order[begins[:-1]]

@@ -25,7 +25,7 @@ from sash.engine.stream.items import Items
 from sash.engine.stream.maps import KeyMap, prefix
 from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.partials import PartialState
-from sash.engine.stream.sorted_keys import prove_equal, starts
+from sash.engine.stream.sorted_keys import order_of, prove_equal, starts
 from sash.engine.stream.tails import Tails, spells
 from sash.engine.tape import Tape
 from sash.plan.plan import FramePlan, Plan, plan_of
@@ -59,7 +59,7 @@ def after(old: pa.Table | None, new: pa.Table) -> tuple[pa.Table, np.ndarray]:
     if old is None:
         return new, np.ones(new.num_rows, np.bool_)
     table = pa.concat_tables([old.select(new.column_names), new]).combine_chunks()
-    order = np.argsort(numbers(one_array(table.column(KEY))), kind="stable")
+    order = order_of(numbers(one_array(table.column(KEY))))
     return table.take(pa.array(order)), order >= old.num_rows
 
 
@@ -241,7 +241,7 @@ class SoFarWindows:
                 for i, (state, each) in enumerate(zip(self.states, items, strict=True))
             ]
             new = np.append(np.zeros(so_far.num_rows, np.bool_), new)
-            order = np.argsort(ids, kind="stable")
+            order = order_of(ids)
         return ids[order], times[order], ended[order], new[order], items, order
 
     def current(
@@ -268,7 +268,7 @@ class SoFarWindows:
                 Items.concat([state.items_of(so_far, prefix(i)).take(each), none])
                 for i, (state, none) in enumerate(zip(self.states, items, strict=True))
             ]
-            order = np.argsort(codes, kind="stable")
+            order = order_of(codes)
         lo, hi = self._bounds(codes[order], times[order], ended[order])
         asked = np.flatnonzero(order >= len(codes) - n)
         return [

@@ -25,7 +25,7 @@ from sash.engine.stream.items import Items
 from sash.engine.stream.lookups import merged_order
 from sash.engine.stream.manifest import Node
 from sash.engine.stream.maps import KeyMap, overlaid
-from sash.engine.stream.sorted_keys import ranges, starts, unique
+from sash.engine.stream.sorted_keys import order_of, ranges, starts, unique
 
 LATE_PAGES = 8
 """So many pages of late rows, and a leaf is written again as one."""
@@ -201,7 +201,7 @@ def _union(maps: Sequence[KeyMap]) -> KeyMap:
     """The keys of some maps, each once."""
     ids = np.concatenate([each.ids for each in maps])
     checks = np.concatenate([each.checks for each in maps])
-    order = np.argsort(ids, kind="stable")
+    order = order_of(ids)
     return KeyMap(*unique(ids[order], checks[order]), None, [])
 
 

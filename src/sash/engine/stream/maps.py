@@ -13,7 +13,7 @@ import pyarrow as pa
 from sash.engine.columns import one_array
 from sash.engine.stream.items import Items
 from sash.engine.stream.lookups import Column, cells, runs, values_at
-from sash.engine.stream.sorted_keys import prove, ranges, starts
+from sash.engine.stream.sorted_keys import order_of, prove, ranges, starts
 
 
 @dataclass
@@ -147,7 +147,7 @@ def prefix(state: int) -> str:
 def overlaid(whole: KeyMap, changed: KeyMap) -> KeyMap:
     """A map in which some keys have other partials, or are new."""
     both = KeyMap.concat([whole, changed])
-    order = np.argsort(both.ids, kind="stable")
+    order = order_of(both.ids)
     ids = both.ids[order]
     last = np.append(starts(ids)[1:], len(ids)) - 1
     return both.take(order[last])

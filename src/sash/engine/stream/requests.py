@@ -10,6 +10,7 @@ from sash.engine.stream.bulk_rows import Rows, Wanted, in_order
 from sash.engine.stream.forest import Forest
 from sash.engine.stream.items import Items
 from sash.engine.stream.maps import KeyMap, Part
+from sash.engine.stream.sorted_keys import order_of
 
 
 @dataclass
@@ -105,7 +106,7 @@ class Given:
 
     def order(self) -> np.ndarray:
         """By group, key and time."""
-        by_request = np.argsort(self.request, kind="stable")
+        by_request = order_of(self.request)
         return by_request[
             in_order(self.codes[by_request], self.times[by_request], self.late[by_request])
         ]

@@ -18,6 +18,7 @@ from sash.engine.stream.keys import renumbered
 from sash.engine.stream.manifest import Pending
 from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.shard_state import ShardState
+from sash.engine.stream.sorted_keys import order_of
 
 BULK = 1 << 14
 """Rows of a bulk, about: a larger batch is cut at times into several."""
@@ -132,7 +133,7 @@ def _order(ids: np.ndarray, times: np.ndarray) -> np.ndarray | None:
     if in_time:
         if not (ids[1:] < ids[:-1]).any():
             return None
-        return np.argsort(ids, kind="stable")
+        return order_of(ids)
     same = ids[1:] == ids[:-1]
     if not ((ids[1:] < ids[:-1]) | (same & (times[1:] < times[:-1]))).any():
         return None

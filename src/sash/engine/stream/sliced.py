@@ -25,7 +25,7 @@ from sash.engine.stream.maps import KeyMap, whole_of
 from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.partials import PartialState
 from sash.engine.stream.slices import Slices
-from sash.engine.stream.sorted_keys import prove_equal, starts
+from sash.engine.stream.sorted_keys import order_of, prove_equal, starts
 from sash.engine.stream.window_runs import RunFinder
 from sash.plan.periodic import KIND
 from sash.plan.plan import FramePlan, Plan, plan_of
@@ -148,7 +148,7 @@ class KindOfWindows:
             none = np.zeros(0, np.int64)
             return none, none, pa.table({}), []
         both = KeyMap.concat([part for part, _ in parts])
-        order = np.argsort(both.ids, kind="stable")
+        order = order_of(both.ids)
         both = both.take(order)
         prove_equal(both.checks, both.ids)
         times = np.concatenate([times for _, times in parts])[order]
@@ -177,7 +177,7 @@ class RereadWindows:
         if rows is None:
             return None
         table = rows.table
-        order = np.argsort(numbers(one_array(table.column(KEY))), kind="stable")
+        order = order_of(numbers(one_array(table.column(KEY))))
         table = table.take(pa.array(order))
         prove_equal(*(numbers(one_array(table.column(name))) for name in (CHECK, KEY)))
         batches = [given for batch in table.to_batches() for given in work.feed(batch)]

@@ -15,6 +15,17 @@ class Collision(Exception):
         self.id, self.known, self.new = key, known, new
 
 
+SHORT = 1 << 16
+"""Numbers below it are sorted by radix."""
+
+
+def order_of(numbers: np.ndarray) -> np.ndarray:
+    """The places of numbers in order; of equal ones as they are."""
+    if len(numbers) and numbers.min() >= 0 and numbers.max() < SHORT:
+        numbers = numbers.astype(np.uint16)
+    return np.argsort(numbers, kind="stable")
+
+
 def ranges(first: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """So many numbers from each first one on, one range after the other."""
     shift = np.cumsum(counts) - counts

@@ -18,7 +18,7 @@ from sash.engine.columns import numbers, one_array
 from sash.engine.stream.manifest import Manifest
 from sash.engine.stream.maps import KeyMap
 from sash.engine.stream.pages import CHECK, KEY, Page, Pages
-from sash.engine.stream.sorted_keys import places_of, prove, prove_equal, starts
+from sash.engine.stream.sorted_keys import order_of, places_of, prove, prove_equal, starts
 
 LIVE = "_live"
 """The column that says how many items of a key count, from its youngest back."""
@@ -50,7 +50,7 @@ class Tails:
             np.concatenate([numbers(one_array(table.column(name))) for table in tables])
             for name in (KEY, CHECK)
         )
-        order = np.argsort(ids, kind="stable")
+        order = order_of(ids)
         first = order[starts(ids[order])]
         return KeyMap(ids[first], checks[first], None, [])
 
@@ -83,7 +83,7 @@ class Tails:
         if not parts:
             return None
         whole = pa.concat_tables(parts[::-1]).combine_chunks()
-        order = np.argsort(numbers(one_array(whole.column(KEY))), kind="stable")
+        order = order_of(numbers(one_array(whole.column(KEY))))
         return whole.take(pa.array(order)).drop_columns([LIVE])
 
     def write(self, table: pa.Table, live: np.ndarray) -> None:
@@ -113,7 +113,7 @@ class Tails:
     def _trimmed(self, table: pa.Table, oldest: bool) -> pa.Table:
         """The items that count, in order of key; `oldest`: there are no older pages."""
         ids = numbers(one_array(table.column(KEY)))
-        order = np.argsort(ids, kind="stable")
+        order = order_of(ids)
         table, ids = table.take(pa.array(order)), ids[order]
         begins = starts(ids)
         counts = np.diff(np.append(begins, len(ids)))

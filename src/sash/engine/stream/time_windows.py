@@ -86,7 +86,7 @@ class TimeWindows:
         group, key, times, due, middle, late, request = (
             np.concatenate(each) for each in zip(*parts, strict=True)
         )
-        codes = (group << 40) + key
+        codes = group * (int(key.max(initial=0)) + 1) + key
         return Given(codes, times, due, middle, late, request, rows, map_)
 
     def _answered(self, forest: Forest, given: Given) -> list[list[pa.Array]]:
