@@ -17,8 +17,9 @@ from sash.engine.asof_table import aggregate
 from sash.engine.trial import try_monoids
 from sash.options import check_needed, check_options, planning_of
 from sash.plan.about import About, concerning
+from sash.plan.aggregation import Aggregation
 from sash.plan.checks import check_known
-from sash.plan.definition import Aggregation, Query
+from sash.plan.definition import Query
 from sash.plan.explain import Explanation, explain
 from sash.plan.expressions import Expression, walk
 from sash.plan.plan import plan_of

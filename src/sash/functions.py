@@ -119,7 +119,7 @@ from sash.aggregations.sums import (
 )
 from sash.monoids import arguments
 from sash.monoids.trial import check_functions
-from sash.plan.definition import TIME, Aggregation
+from sash.plan.aggregation import TIME, Aggregation
 from sash.plan.expressions import Input
 from sash.plan.scalars import abs as abs
 from sash.plan.scalars import ceil as ceil

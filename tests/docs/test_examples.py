@@ -61,7 +61,7 @@ def test_every_function_has_an_example() -> None:
     from sash import functions as sf
     from sash import monoids, serve, stores, swag, testing
     from sash.as_of import AsOf
-    from sash.plan.definition import Aggregation
+    from sash.plan.aggregation import Aggregation
     from sash.streams import Live, Stream
     from sash.tables import Windowed
 

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sash.plan.definition import Aggregation, Query
+from sash.plan.aggregation import Aggregation
+from sash.plan.definition import Query
 from sash.windows import bounds
 from sash.windows.frames import Delta, Until, length
 

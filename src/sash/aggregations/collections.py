@@ -10,7 +10,7 @@ from typing import Any
 
 from sash import monoids as m
 from sash.aggregations.kinds import as_list, is_ordered, is_text, like
-from sash.plan.definition import Aggregation
+from sash.plan.aggregation import Aggregation
 from sash.plan.expressions import Input
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from sash import monoids as m
 from sash.aggregations.kinds import double, is_number
-from sash.plan.definition import TIME, Aggregation
+from sash.plan.aggregation import TIME, Aggregation
 from sash.plan.expressions import Input
 from sash.windows.duration import positive
 

@@ -15,7 +15,7 @@ from sash.aggregations.kinds import (
     of_numbers,
     of_ordered,
 )
-from sash.plan.definition import Aggregation
+from sash.plan.aggregation import Aggregation
 from sash.plan.expressions import Input
 
 COUNT = always(pa.int64())

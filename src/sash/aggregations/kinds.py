@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from sash import monoids as m
-from sash.plan.definition import Aggregation
+from sash.plan.aggregation import Aggregation
 from sash.plan.expressions import Input
 from sash.plan.types import number_type
 

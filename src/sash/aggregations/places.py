@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from sash.aggregations.kinds import always, is_numeric, like
-from sash.plan.definition import Aggregation
+from sash.plan.aggregation import Aggregation
 from sash.plan.expressions import Call, Column, Expression, Input, as_expression, as_input
 from sash.plan.scalars import coalesce, lit
 from sash.plan.scalars import when as case

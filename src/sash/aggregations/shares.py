@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sash.aggregations import kinds
 from sash.monoids.ranks import INTERPOLATIONS
-from sash.plan.definition import Aggregation
+from sash.plan.aggregation import Aggregation
 from sash.plan.expressions import Input
 
 

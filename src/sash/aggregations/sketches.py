@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from sash import monoids as m
 from sash.aggregations.kinds import always, is_text
-from sash.plan.definition import Aggregation
+from sash.plan.aggregation import Aggregation
 from sash.plan.expressions import Input
 
 BYTES = always(pa.binary())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sash import monoids as m
 from sash.aggregations import kinds
-from sash.plan.definition import Aggregation
+from sash.plan.aggregation import Aggregation
 from sash.plan.expressions import Input
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from sash import monoids as m
 from sash.aggregations.kinds import always, of_numbers, of_pairs
-from sash.plan.definition import Aggregation
+from sash.plan.aggregation import Aggregation
 from sash.plan.expressions import Input
 
 

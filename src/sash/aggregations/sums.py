@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from sash import monoids as m
 from sash.aggregations import kinds
-from sash.plan.definition import Aggregation
+from sash.plan.aggregation import Aggregation
 from sash.plan.expressions import Input
 
 

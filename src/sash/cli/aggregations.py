@@ -17,7 +17,7 @@ from sash import functions as sf
 from sash import monoids as m
 from sash.cli.checked import Table
 from sash.cli.errors import known
-from sash.plan.definition import Aggregation
+from sash.plan.aggregation import Aggregation
 from sash.plan.expressions import Column, Expression, walk
 from sash.windows import Frame, as_frame
 from sash.windows.duration import Duration

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import sash
 from sash.cli.pipeline import Pipeline
 from sash.cli.run_report import micro_batches, plan_section, thinned
-from sash.plan.definition import Aggregation
+from sash.plan.aggregation import Aggregation
 from sash.report import Figure, Page, Section, Series, Table, Tile, bands, bars, histogram, lines
 from sash.report.charts import Style
 from sash.report.scale import DAY, fitted, seconds, short

@@ -16,7 +16,7 @@ from pyarrow import parquet
 import sash
 from sash.cli.call import Outcome
 from sash.cli.pipeline import Pipeline
-from sash.plan.definition import Aggregation
+from sash.plan.aggregation import Aggregation
 from sash.plan.explain import Explanation
 from sash.plan.lower import lowered
 from sash.report import Figure, Page, Section, Series, Table, Tile, bands, lines

@@ -25,7 +25,7 @@ import sash
 from sash import functions as sf
 from sash.cli.errors import FAILED, EndError
 from sash.kernel import cache
-from sash.plan.definition import Aggregation
+from sash.plan.aggregation import Aggregation
 
 ROWS = 300
 NUMBERS = (pa.int64(), pa.float64(), pa.int32(), pa.float32())

@@ -9,7 +9,8 @@ import pyarrow as pa
 from sash.engine.answers import one
 from sash.engine.row_windows import run
 from sash.kernel.sent import noted
-from sash.plan.definition import Aggregation, Query
+from sash.plan.aggregation import Aggregation
+from sash.plan.definition import Query
 from sash.plan.plan import Options, plan_of
 from sash.plan.typed import typed_monoid
 

@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from sash.engine.row_windows import run
 from sash.plan.about import About, concerning
-from sash.plan.definition import Aggregation, Query
+from sash.plan.aggregation import Aggregation
+from sash.plan.definition import Query
 from sash.plan.plan import plan_of
 from sash.plan.typed import typed_monoid
 from sash.windows import rows

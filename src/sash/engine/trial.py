@@ -10,8 +10,9 @@ import pyarrow.compute as pc
 
 from sash.engine.columns import one_array
 from sash.monoids.trial import try_laws
+from sash.plan.aggregation import Aggregation
 from sash.plan.arrow_expressions import evaluate
-from sash.plan.definition import Aggregation, Query
+from sash.plan.definition import Query
 from sash.plan.typed import with_nanoseconds
 
 LOOKED_AT = 64

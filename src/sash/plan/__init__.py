@@ -1,9 +1,10 @@
 """Plans: from a definition to frames, shared states, and the algorithm that keeps each."""
 
 from sash.plan.about import About, about_of
+from sash.plan.aggregation import Aggregation
 from sash.plan.checks import UnfitColumn, UnknownColumn
 from sash.plan.choose import Choice, Need, choose
-from sash.plan.definition import Aggregation, Query
+from sash.plan.definition import Query
 from sash.plan.explain import Explanation, explain
 from sash.plan.plan import FramePlan, Options, Output, Plan, State, plan_of
 from sash.plan.sharing import Shared, share

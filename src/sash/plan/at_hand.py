@@ -13,7 +13,8 @@ from sash.monoids.extremes import ArgMax, ArgMin, Max, Min
 from sash.monoids.quantiles import Quantiles
 from sash.monoids.sketches import HyperLogLog
 from sash.monoids.sums import Sum
-from sash.plan.definition import Aggregation, Query
+from sash.plan.aggregation import Aggregation
+from sash.plan.definition import Query
 from sash.plan.types import is_ranked, is_short_decimal
 from sash.windows.frames import OwnBounds, Policy
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from sash.plan.about import About, concerning
-from sash.plan.definition import Aggregation
+from sash.plan.aggregation import Aggregation
 from sash.plan.expressions import Call, Column, Expression, replaced
 from sash.windows.frames import Rows
 

@@ -11,7 +11,7 @@ from sash.windows.define import sliding_calendar
 from sash.windows.frames import Calendar, SlidingRows, length
 
 if TYPE_CHECKING:
-    from sash.plan.definition import Aggregation
+    from sash.plan.aggregation import Aggregation
 
 Kind = Sliding | SlidingRows
 """Windows of one size and slide, by time or by rows."""

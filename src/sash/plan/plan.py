@@ -23,9 +23,10 @@ from sash.monoids.fingerprint import fingerprint
 from sash.monoids.monoid import Monoid
 from sash.monoids.sums import TwoSums
 from sash.plan.about import About, concerning
+from sash.plan.aggregation import Aggregation
 from sash.plan.at_hand import from_rows
 from sash.plan.choose import Choice, Latency, Need, choose
-from sash.plan.definition import Aggregation, Query
+from sash.plan.definition import Query
 from sash.plan.policy import obeys_typed
 from sash.plan.reach import Reach, reach_of_frame
 from sash.plan.sharing import loops, share

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from sash.kernel.layout import Layout
 from sash.monoids.monoid import Monoid, as_monoid
-from sash.plan.definition import Aggregation
+from sash.plan.aggregation import Aggregation
 from sash.plan.types import number_types
 from sash.windows.frames import Policy
 

@@ -18,7 +18,8 @@ from sash.windows import Closed, Frame, Range
 from sash.windows.frames import OwnBounds, Policy
 
 if TYPE_CHECKING:
-    from sash.plan.definition import Aggregation, Query
+    from sash.plan.aggregation import Aggregation
+    from sash.plan.definition import Query
 
 Role = Literal["key", "time"]
 

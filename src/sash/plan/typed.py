@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from sash.kernel.layout import Layout
 from sash.monoids.monoid import Monoid
-from sash.plan.definition import DERIVED, Aggregation, Query
+from sash.plan.aggregation import DERIVED, Aggregation
+from sash.plan.definition import Query
 from sash.plan.expressions import Call, Column
 from sash.plan.types import number_types, unit_of
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pyspark.sql import DataFrame
 
 from sash.plan.about import About, concerning
-from sash.plan.definition import TIME, Aggregation, Query
+from sash.plan.aggregation import TIME, Aggregation
+from sash.plan.definition import Query
 from sash.plan.expressions import Expression, renamed
 from sash.windows.frames import Delta, Until
 

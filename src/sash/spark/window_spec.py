@@ -17,7 +17,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.window import WindowSpec
 
 from sash.plan.about import about
-from sash.plan.definition import Aggregation, Query
+from sash.plan.aggregation import Aggregation
+from sash.plan.definition import Query
 from sash.windows import Frame, range_between, rows_between
 from sash.windows.duration import UNITS, Duration
 

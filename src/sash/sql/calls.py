@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from sqlglot import exp
 
 from sash import functions as sf
-from sash.plan.definition import Aggregation
+from sash.plan.aggregation import Aggregation
 from sash.plan.expressions import Expression, as_expression
 from sash.sql.errors import NotTaken
 from sash.sql.literals import value_of

@@ -15,7 +15,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from sash.plan.definition import Aggregation
+from sash.plan.aggregation import Aggregation
 from sash.sql.calls import Functions, called
 from sash.sql.errors import SqlError
 from sash.sql.frames import Over, frame_of

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from sash.plan.definition import Aggregation
+from sash.plan.aggregation import Aggregation
 from sash.plan.expressions import Expression
 from sash.plan.scalars import when as case
 from sash.sql.calls import Functions, called

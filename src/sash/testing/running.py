@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sash.plan.definition import TIME, Aggregation
+from sash.plan.aggregation import TIME, Aggregation
 from sash.testing.oracle import Oracle
 
 

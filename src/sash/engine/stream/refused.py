@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from sash.plan.about import About, about, concerning
-from sash.plan.definition import Aggregation
+from sash.plan.aggregation import Aggregation
 from sash.plan.expressions import columns_of
 from sash.plan.types import tick_kind
 from sash.windows.frames import Calendar, Groups, OwnBounds, Sliding, SlidingRows
