@@ -106,6 +106,10 @@ class Bounds:
         """Which windows have no rows; None: all have some."""
         return None if self.shortest > 0 else self.hi <= self.lo
 
+    def some(self, windows: np.ndarray) -> np.ndarray:
+        """Which of these windows have rows."""
+        return self.lo[windows] < self.hi[windows]
+
     @staticmethod
     def of(lo: np.ndarray, hi: np.ndarray) -> Bounds:
         """Bounds whose lengths are not known yet."""
