@@ -30,6 +30,7 @@ from sash.kernel.words import (
     numbers,
     one,
     put,
+    straight,
 )
 
 PEERS = FIRST_FREE
@@ -59,9 +60,10 @@ def add_rows(memory: Memory, at: At, xs: InputColumns, windows: Windows, out: Ou
     begins, ends, base = numbers(windows.lo), numbers(windows.hi), windows.base
     in_step = windows.shape == IN_STEP
     if in_step and at.full and windows.hi - windows.lo == 1:  # no row decides anything
+        totals = straight(q.total, 0)
         for i in range(windows.n):
             own = lift(q, item(xs, windows.lo - base + i))
-            give(out, i, lower(hold(q, ANSWER, combine(get(q.total, i), own))))
+            give(out, i, lower(hold(q, ANSWER, combine(get(totals, i), own))))
         return at
     for i in range(windows.n):
         row = row_at(windows.lo, begins, i, in_step)
@@ -80,6 +82,11 @@ def add_rows(memory: Memory, at: At, xs: InputColumns, windows: Windows, out: Ou
 def give_all(memory: Memory, at: At, windows: Windows, out: Outputs) -> At:
     """For each window the answer of what it has so far."""
     q = attach(memory)
+    if at.full:
+        totals = straight(q.total, 0)
+        for i in range(windows.n):
+            give(out, i, lower(hold(q, ANSWER, get(totals, i))))
+        return at
     for i in range(windows.n):
         if q.some[i]:
             give(out, i, lower(hold(q, ANSWER, get(q.total, i))))
