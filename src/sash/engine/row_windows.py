@@ -58,6 +58,7 @@ class RowWindows:
         for frame in self._frames:
             frame.take(columns)
         self._waiting.add(batch.slice(begin, end - begin))
+        self._waiting.write_to(outputs)
         self._done = begin
         while self._done < end:
             yield from self._give_block(min(end, self._done + BLOCK))
