@@ -66,6 +66,9 @@ class Run(NamedTuple):
 class Bounds:
     """The windows of some rows: rows lo[i] to hi[i] - 1, and the extremes of their lengths.
 
+    `longest`, or a few rows less, is the most that a window has, and no one has fewer than
+    `shortest`, which is 0 only where one is empty.
+
     `even`: from a row to the next of its key, neither end moves by more than one row. Windows in
     step with the rows have ranges as their ends, and arrays only for who asks for them.
     """
@@ -277,14 +280,28 @@ def near(x: Any, y: Any, d: Any, kind: int) -> bool:
     return abs(x - y) <= d
 
 
+STRETCH = 64
+"""Windows that are measured at once."""
+
+
 def measure(memory: Memory, at: Lengths, n: int) -> Lengths:
-    """The longest and the shortest of n windows; one that ends before it begins is empty."""
+    """About the longest and the shortest of n windows; one that ends before it begins is empty.
+
+    Ends only grow. So where the first window of a stretch ends after the last one begins, none
+    is empty, and the length of all of them together bounds that of each.
+    """
     q = attach(memory)
     longest, shortest = 0, FURTHEST
-    for i in range(n):
-        lo, hi = q.lo[i], max(q.lo[i], q.hi[i])
-        q.hi[i] = hi
-        longest, shortest = max(longest, hi - lo), min(shortest, hi - lo)
+    for first in range(0, n, STRETCH):
+        last = min(first + STRETCH, n) - 1
+        least = q.hi[first] - q.lo[last]
+        if least > 0:
+            longest, shortest = max(longest, q.hi[last] - q.lo[first]), min(shortest, least)
+        else:
+            for i in range(first, last + 1):
+                lo, hi = q.lo[i], max(q.lo[i], q.hi[i])
+                q.hi[i] = hi
+                longest, shortest = max(longest, hi - lo), min(shortest, hi - lo)
     return Lengths(longest, shortest)
 
 
@@ -297,7 +314,7 @@ class Ends(NamedTuple):
 
 
 class Lengths(NamedTuple):
-    """How many rows the longest and the shortest window have."""
+    """How many rows windows have, at most and at least."""
 
     longest: int
     shortest: int
