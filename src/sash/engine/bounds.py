@@ -66,8 +66,8 @@ class Run(NamedTuple):
 class Bounds:
     """The windows of some rows: rows lo[i] to hi[i] - 1, and the extremes of their lengths.
 
-    `longest`, or a few rows less, is the most that a window has, and no one has fewer than
-    `shortest`, which is 0 only where one is empty.
+    No window has more rows than `longest`, which is less than twice what one has, and none has
+    fewer than `shortest`, which is 0 only where one is empty.
 
     `even`: from a row to the next of its key, neither end moves by more than one row. Windows in
     step with the rows have ranges as their ends, and arrays only for who asks for them.
@@ -285,10 +285,10 @@ STRETCH = 64
 
 
 def measure(memory: Memory, at: Lengths, n: int) -> Lengths:
-    """About the longest and the shortest of n windows; one that ends before it begins is empty.
+    """How long n windows are at most and at least; one that ends before it begins is empty.
 
     Ends only grow. So where the first window of a stretch ends after the last one begins, none
-    is empty, and the length of all of them together bounds that of each.
+    is empty. What they have together, less than the first and the last have, is the most.
     """
     q = attach(memory)
     longest, shortest = 0, FURTHEST

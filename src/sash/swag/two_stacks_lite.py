@@ -191,7 +191,8 @@ def answer(q: Any, new: Coming, windows: Windows, shift: int, i: int, stop: int,
     """The answers of rows i to stop - 1: suffixes and prefixes, combined."""
     begins, ends, shape = numbers(windows.lo), numbers(windows.hi), windows.shape
     step = shape == IN_STEP
-    if step or (shape & EVEN and by_one(begins, i, stop) and by_one(ends, i, stop)):
+    even = shape & EVEN != 0
+    if step or (by_one(begins, i, stop, even) and by_one(ends, i, stop, even)):
         begin = row_at(windows.lo, begins, i, step) - shift
         end = row_at(windows.hi, ends, i, step) - shift
         answer_in_step(q, new, begin, end, i, stop, out)
@@ -205,9 +206,19 @@ def answer(q: Any, new: Coming, windows: Windows, shift: int, i: int, stop: int,
                 give(out, k, lower(hold(q, ANSWER, combine(suffix, prefix))))
 
 
-def by_one(rows: Any, i: int, stop: int) -> bool:
-    """Whether ends of windows that move by at most one row each time move every time."""
-    return bool(rows[stop - 1] - rows[i] == stop - 1 - i)
+def by_one(rows: Any, i: int, stop: int, even: bool) -> bool:
+    """Whether ends of windows move by one row each time; `even`: by at most one, that is known.
+
+    So windows over regular times are in step too, wherever no row is missing. Of others, a look
+    at the first and the last end mostly says that they are not.
+    """
+    if rows[stop - 1] - rows[i] != stop - 1 - i:
+        return False
+    others = 0
+    if not even:
+        for k in range(i + 1, stop):
+            others += rows[k] - rows[k - 1] != 1
+    return others == 0
 
 
 def answer_in_groups(
