@@ -28,6 +28,7 @@ from sash.kernel.words import (
     Partials,
     attach,
     get,
+    straight,
     word,
 )
 from sash.swag.inputs import WindowEnds, row_numbers
@@ -162,12 +163,12 @@ def after_peers(q: Any, row: int, at: At, run: Run) -> int:
     """Upper ends after the last row of the same time, found from the last row on."""
     last = run.last
     end = advance(q, last, run.stop, get(q.time, last - 1), True)
-    row = end
+    row, times = end, straight(q.time, run.row)
     q.out[last - 1 - run.begin] = end
-    for i in range(last - 2, run.row - 1, -1):
-        if get(q.time, i) != get(q.time, i + 1):
-            end = i + 1
-        q.out[i - run.begin] = end
+    for i in range(last - 2 - run.row, -1, -1):
+        if get(times, i) != get(times, i + 1):
+            end = run.row + i + 1
+        q.out[run.row + i - run.begin] = end
     return row
 
 

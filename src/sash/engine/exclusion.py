@@ -21,7 +21,7 @@ from sash.engine.frames import ITSELF, PEERS, End, EndFinder, keys_before, time_
 from sash.engine.pieces import PeersAfter, Pieces
 from sash.engine.tape import Tape
 from sash.kernel.compiled import compiled
-from sash.kernel.words import Int64, Memory, Partials, attach, get
+from sash.kernel.words import Int64, Memory, Partials, attach, get, straight
 from sash.windows.frames import (
     Frame,
     Groups,
@@ -100,9 +100,10 @@ def later_peers(memory: Memory, begin: int, end: int, keys: int) -> LaterPeers:
             more = peers
         q.which[count] = last - 1 - begin
         count += peers > 0
-        for i in range(last - 2, first - 1, -1):
-            time = get(q.time, i)
-            q.which[count] = i - begin
+        times = straight(q.time, first)
+        for i in range(last - 2 - first, -1, -1):
+            time = get(times, i)
+            q.which[count] = first + i - begin
             count += time == later
             later = time
     return LaterPeers(more, count)
