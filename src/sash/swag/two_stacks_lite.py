@@ -199,10 +199,11 @@ def answer(q: Any, new: Coming, windows: Windows, shift: int, i: int, stop: int,
     elif shape & SOME and state_size(q) > 2:
         answer_in_groups(q, new, windows, shift, i, stop, out)
     else:
+        prefixes = straight(new.ahead, 0)
         for k in range(i, stop):
             if begins[k] < ends[k]:
                 suffix = get(q.part, begins[k] - shift)
-                prefix = get(new.ahead, ends[k] - shift - new.anchor)
+                prefix = get(prefixes, ends[k] - shift - new.anchor)
                 give(out, k, lower(hold(q, ANSWER, combine(suffix, prefix))))
 
 
@@ -230,12 +231,13 @@ def answer_in_groups(
     processor then combines several rows at once, which pays for the way.
     """
     begins, ends = numbers(windows.lo), numbers(windows.hi)
-    suffixes, prefixes = straight(new.ahead, 0), straight(new.ahead, GROUP)
+    ahead = suffixes = straight(new.ahead, 0)
+    prefixes = straight(new.ahead, GROUP)
     for k in range(i, stop, GROUP):
         n = min(GROUP, stop - k)
         for j in range(n):
-            put(new.ahead, j, get(q.part, begins[k + j] - shift))
-            put(new.ahead, GROUP + j, get(new.ahead, ends[k + j] - shift - new.anchor))
+            put(suffixes, j, get(q.part, begins[k + j] - shift))
+            put(prefixes, j, get(ahead, ends[k + j] - shift - new.anchor))
         for j in range(n):
             total = combine(get(suffixes, j), get(prefixes, j))
             give(out, k + j, lower(hold(q, ANSWER, total)))
