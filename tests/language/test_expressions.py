@@ -240,7 +240,11 @@ def test_results_written_in_place_are_those_of_arrow(text: str) -> None:
     rng = np.random.default_rng(1)
     columns = {"t": np.arange(n), "x": rng.integers(-2, 3, n) / 2.0, "y": rng.integers(0, 9, n)}
     table, frame = pa.table(columns), sash.rows_between(-3, -1)
-    made = {"v": sf.sum("x").over(frame), "w": sf.max("x").over(frame), "i": sf.sum("y").over(frame)}
+    made = {
+        "v": sf.sum("x").over(frame),
+        "w": sf.max("x").over(frame),
+        "i": sf.sum("y").over(frame),
+    }
     answers = sash.windowed(table, time="t").agg(**made).combine_chunks()
     wanted = evaluate({"r": sf.expr(text)}, answers)["r"]
     found = sash.windowed(table, time="t").agg(r=RESULTS[text](**made)).column("r")

@@ -112,10 +112,7 @@ def add_peers(memory: Memory, at: At, xs: InputColumns, windows: Windows) -> At:
     for j in range(at.named):
         i = q.which[j]
         row = lift(q, item(xs, row_at(windows.lo, begins, i, in_step) - windows.base))
-        if i + 1 == before:
-            peers = hold(q, PEERS, combine(row, peers))
-        else:
-            peers = hold(q, PEERS, row)
+        peers = hold(q, PEERS, combine(row, peers) if i + 1 == before else row)
         before = i
         if q.some[i]:
             put(q.total, i, combine(get(q.total, i), peers))

@@ -98,13 +98,12 @@ class ExcludingCombiner(Combiner):
 
     def _with(self, piece: Bounds, step: Step) -> tuple[Any, Any]:
         """The answers over what windows have so far and a further piece."""
+        drivers: list[Any] = [add_rows]
         if isinstance(piece, PeersAfter):
             at = step.at._replace(named=len(piece.which), last=piece.last)
             step = step._replace(columns=step.columns._replace(which=piece.which), at=at)
             drivers = [add_peers, give_all]
-        elif self._has_few(piece):
-            drivers = [add_rows]
-        else:
+        elif not self._has_few(piece):
             columns = step.columns._replace(younger=self._partials(piece))
             return self._run([add_partials], step._replace(columns=columns), piece)
         self._younger = None

@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sash.engine.bounds import FURTHEST, Bounds, Lengths, advance, before_peers, rows_away
+from sash.engine.bounds import FURTHEST, Bounds, advance, before_peers, rows_away
 from sash.engine.frames import ITSELF, PEERS, End, EndFinder, keys_before, time_target
+from sash.engine.lengths import Lengths
 from sash.engine.pieces import PeersAfter, Pieces
 from sash.engine.tape import Tape
 from sash.kernel.compiled import compiled
@@ -163,9 +164,9 @@ class EndExclusion:
     def with_rest(self, block: Block, time: Tape) -> Bounds | Pieces:
         """The windows of a block and their further pieces. Good until the next call."""
         bounds, begin, n = block.bounds, block.begin, len(block.bounds)
+        after = range(begin + 1, begin + n + 1)
         if self._keeps_row:
-            rows = range(begin, begin + n), range(begin + 1, begin + n + 1)
-            return Pieces((bounds, Bounds(*rows, 1, 1, even=True)))
+            return Pieces((bounds, Bounds(range(begin, begin + n), after, 1, 1, even=True)))
         if not self._goes_on:
             return bounds
         if n > len(self._which):
@@ -173,8 +174,7 @@ class EndExclusion:
         keys = keys_before(block.keys, begin + n, block.stop)
         memory = (time.address, -1, keys.ctypes.data, 0, self._which.ctypes.data, 0, 0)
         last, count = self._to_peers(memory, begin, begin + n, len(keys) - 1)
-        rows = range(begin + 1, begin + n + 1)
-        return Pieces((bounds, PeersAfter(rows, last, self._which[:count])))
+        return Pieces((bounds, PeersAfter(after, last, self._which[:count])))
 
 
 class Block(NamedTuple):

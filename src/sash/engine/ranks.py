@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import pyarrow as pa
 
-from sash.engine.bounds import FURTHEST, Bounds, Lengths
+from sash.engine.bounds import FURTHEST, Bounds
 from sash.engine.fixed import known_of, room
 from sash.engine.frames import time_target
+from sash.engine.lengths import Lengths
 from sash.engine.pieces import Pieces
 from sash.engine.tape import Tape
 from sash.kernel.compiled import compiled
