@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import math
 import pickle
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
@@ -218,3 +220,33 @@ def test_expressions_as_columns_of_frames() -> None:
         assert found[name].to_pylist() == found[f"{name}_column"].to_pylist()
     with pytest.raises(TypeError, match="must be a column's name or an expression, not 3"):
         sf.sum("i").over(sash.delta(3, 3))
+
+
+RESULTS: dict[str, Callable[..., Any]] = {
+    "v * 2": lambda v, w, i: v * 2,
+    "2 - v": lambda v, w, i: 2 - v,
+    "v / 4": lambda v, w, i: v / 4,
+    "v / 0": lambda v, w, i: v / 0,
+    "v / w": lambda v, w, i: v / w,
+    "v + w": lambda v, w, i: v + w,
+    "i * 2": lambda v, w, i: i * 2,
+}
+
+
+@pytest.mark.parametrize("text", RESULTS)
+def test_results_written_in_place_are_those_of_arrow(text: str) -> None:
+    """Results of doubles go to their column at once; with nulls, or of integers, by Arrow."""
+    n = 300_000  # several blocks, of which only the first has windows without rows
+    rng = np.random.default_rng(1)
+    columns = {"t": np.arange(n), "x": rng.integers(-2, 3, n) / 2.0, "y": rng.integers(0, 9, n)}
+    table, frame = pa.table(columns), sash.rows_between(-3, -1)
+    made = {
+        "v": sf.sum("x").over(frame),
+        "w": sf.max("x").over(frame),
+        "i": sf.sum("y").over(frame),
+    }
+    answers = sash.windowed(table, time="t").agg(**made).combine_chunks()
+    wanted = evaluate({"r": sf.expr(text)}, answers)["r"]
+    found = sash.windowed(table, time="t").agg(r=RESULTS[text](**made)).column("r")
+    assert found.type == wanted.type
+    assert found.to_pylist() == wanted.to_pylist()

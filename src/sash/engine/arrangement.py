@@ -121,11 +121,10 @@ FIRST_LOOK = 1 << 14
 def in_order(codes: Codes | None, times: np.ndarray, team: Team) -> tuple[bool, bool]:
     """Whether rows are in order of code and time, and in order of time alone."""
     n = len(times)
-    if codes is None:
-        ordered = not any(team.over(n, lambda begin, end: goes_back(times, begin, end)))
-        return ordered, ordered
-    run = loops.kernel(loops.disorder, loops.Steps, times.dtype)
-    memory = (times.ctypes.data, -1, codes.values.ctypes.data, 0, 0)
+    driver = loops.goes_back if codes is None else loops.disorder
+    run = loops.kernel(driver, loops.Steps, times.dtype)
+    coded = 0 if codes is None else codes.values.ctypes.data
+    memory = (times.ctypes.data, -1, coded, 0, 0)
 
     def look(begin: int, end: int) -> Any:
         return run(memory, max(1, begin), end)
@@ -135,15 +134,6 @@ def in_order(codes: Codes | None, times: np.ndarray, team: Team) -> tuple[bool, 
         return False, False
     found = np.array(team.over(n, look)).reshape(-1, 2).sum(axis=0)
     return not found[0], not found[1]
-
-
-def goes_back(times: np.ndarray, begin: int, end: int) -> bool:
-    """Whether one of rows `begin` to `end` - 1 is earlier than the row before it."""
-    for row in range(max(1, begin), end, FIRST_LOOK):
-        later = times[row : min(row + FIRST_LOOK, end)]
-        if (later < times[row - 1 : row - 1 + len(later)]).any():
-            return True
-    return False
 
 
 def ranks_of(codes: Codes, team: Team) -> Placed:

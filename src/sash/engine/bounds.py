@@ -28,6 +28,7 @@ from sash.kernel.words import (
     Partials,
     attach,
     get,
+    straight,
     word,
 )
 from sash.swag.inputs import WindowEnds, row_numbers
@@ -65,6 +66,9 @@ class Run(NamedTuple):
 
 class Bounds:
     """The windows of some rows: rows lo[i] to hi[i] - 1, and the extremes of their lengths.
+
+    No window has more rows than `longest`, which is less than twice what one has, and none has
+    fewer than `shortest`, which is 0 only where one is empty.
 
     `even`: from a row to the next of its key, neither end moves by more than one row. Windows in
     step with the rows have ranges as their ends, and arrays only for who asks for them.
@@ -105,6 +109,10 @@ class Bounds:
     def empty(self) -> np.ndarray | None:
         """Which windows have no rows; None: all have some."""
         return None if self.shortest > 0 else self.hi <= self.lo
+
+    def some(self, windows: np.ndarray) -> np.ndarray:
+        """Which of these windows have rows."""
+        return self.lo[windows] < self.hi[windows]
 
     @staticmethod
     def of(lo: np.ndarray, hi: np.ndarray) -> Bounds:
@@ -155,12 +163,12 @@ def after_peers(q: Any, row: int, at: At, run: Run) -> int:
     """Upper ends after the last row of the same time, found from the last row on."""
     last = run.last
     end = advance(q, last, run.stop, get(q.time, last - 1), True)
-    row = end
+    row, times = end, straight(q.time, run.row)
     q.out[last - 1 - run.begin] = end
-    for i in range(last - 2, run.row - 1, -1):
-        if get(q.time, i) != get(q.time, i + 1):
-            end = i + 1
-        q.out[i - run.begin] = end
+    for i in range(last - 2 - run.row, -1, -1):
+        if get(times, i) != get(times, i + 1):
+            end = run.row + i + 1
+        q.out[run.row + i - run.begin] = end
     return row
 
 
@@ -271,29 +279,3 @@ def near(x: Any, y: Any, d: Any, kind: int) -> bool:
     if kind & INTEGERS:
         return min(x, y) > FURTHEST - d or max(x, y) <= min(x, y) + d
     return abs(x - y) <= d
-
-
-def measure(memory: Memory, at: Lengths, n: int) -> Lengths:
-    """The longest and the shortest of n windows; one that ends before it begins is empty."""
-    q = attach(memory)
-    longest, shortest = 0, FURTHEST
-    for i in range(n):
-        lo, hi = q.lo[i], max(q.lo[i], q.hi[i])
-        q.hi[i] = hi
-        longest, shortest = max(longest, hi - lo), min(shortest, hi - lo)
-    return Lengths(longest, shortest)
-
-
-class Ends(NamedTuple):
-    """Both ends of windows."""
-
-    lo: Int64
-    hi: Int64
-    held: int
-
-
-class Lengths(NamedTuple):
-    """How many rows the longest and the shortest window have."""
-
-    longest: int
-    shortest: int

@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sash.engine.bounds import FURTHEST, Bounds, Lengths, advance, before_peers, rows_away
+from sash.engine.bounds import FURTHEST, Bounds, advance, before_peers, rows_away
 from sash.engine.frames import ITSELF, PEERS, End, EndFinder, keys_before, time_target
-from sash.engine.pieces import Pieces
+from sash.engine.lengths import Lengths
+from sash.engine.pieces import PeersAfter, Pieces
 from sash.engine.tape import Tape
 from sash.kernel.compiled import compiled
-from sash.kernel.words import Int64, Memory, Partials, attach, get
+from sash.kernel.words import Int64, Memory, Partials, attach, get, straight
 from sash.windows.frames import (
     Frame,
     Groups,
@@ -73,35 +74,40 @@ class PeerColumns(NamedTuple):
 
     time: Partials
     keys: Int64
-    begins: Int64
-    ends: Int64
     which: Int64
     held: int
 
 
 class LaterPeers(NamedTuple):
-    """How many peers a row has after it, at most, and how many rows have some."""
+    """How many peers the last row has after it, and how many rows have some."""
 
-    longest: int
+    last: int
     rows: int
 
 
 def later_peers(memory: Memory, begin: int, end: int, keys: int) -> LaterPeers:
-    """The peers after each of rows `begin` to `end` - 1; which have some, the youngest first."""
+    """The rows of `begin` to `end` - 1 that have peers after them, the youngest first.
+
+    Each row is written, and few stay: so nothing has to be guessed.
+    """
     q = attach(memory)
-    longest, count = 0, 0
+    more, count = 0, 0
     for key in range(keys - 1, -1, -1):
         first, stop = max(q.keys[key], begin), q.keys[key + 1]
         last = min(stop, end)
-        after = advance(q, last, stop, get(q.time, last - 1), True)
-        for i in range(last - 1, first - 1, -1):
-            if i + 1 < last and get(q.time, i) != get(q.time, i + 1):
-                after = i + 1
-            q.begins[i - begin], q.ends[i - begin] = i + 1, after
-            q.which[count] = i - begin
-            count += after > i + 1
-            longest = max(longest, after - i - 1)
-    return LaterPeers(longest, count)
+        later = get(q.time, last - 1)
+        peers = advance(q, last, stop, later, True) - last
+        if key == keys - 1:
+            more = peers
+        q.which[count] = last - 1 - begin
+        count += peers > 0
+        times = straight(q.time, first)
+        for i in range(last - 2 - first, -1, -1):
+            time = get(times, i)
+            q.which[count] = first + i - begin
+            count += time == later
+            later = time
+    return LaterPeers(more, count)
 
 
 @functools.cache
@@ -153,27 +159,22 @@ class EndExclusion:
         self._keeps_row = frame.exclude == "ties"
         self._goes_on = frame.pieces() > 1 + self._keeps_row
         self._to_peers = peers_pass(dtype)
-        self._arrays = [np.empty(0, np.int64)] * 3
-        self._steps = np.empty(0, np.int64)
+        self._which = np.empty(0, np.int64)
 
     def with_rest(self, block: Block, time: Tape) -> Bounds | Pieces:
         """The windows of a block and their further pieces. Good until the next call."""
-        bounds, n = block.bounds, len(block.bounds.lo)
-        if not self._keeps_row and not self._goes_on:
-            return bounds
-        if n > len(self._arrays[0]):
-            self._arrays = [np.empty(n, np.int64) for _ in self._arrays]
-            self._steps = np.arange(n)
-        rows, ends, which = (array[:n] for array in self._arrays)
+        bounds, begin, n = block.bounds, block.begin, len(block.bounds)
+        after = range(begin + 1, begin + n + 1)
         if self._keeps_row:
-            np.add(self._steps[:n], block.begin, out=rows)
-            np.add(rows, 1, out=ends)
-            return Pieces((bounds, Bounds(rows, ends, 1, 1)))
-        keys = keys_before(block.keys, block.begin + n, block.stop)
-        places = (array.ctypes.data for array in (keys, rows, ends, which))
-        memory = (time.address, -1, *(number for place in places for number in (place, 0)), 0)
-        found = self._to_peers(memory, block.begin, block.begin + n, len(keys) - 1)
-        return Pieces((bounds, Bounds(rows, ends, found.longest, 0)), which[: found.rows])
+            return Pieces((bounds, Bounds(range(begin, begin + n), after, 1, 1, even=True)))
+        if not self._goes_on:
+            return bounds
+        if n > len(self._which):
+            self._which = np.empty(n, np.int64)
+        keys = keys_before(block.keys, begin + n, block.stop)
+        memory = (time.address, -1, keys.ctypes.data, 0, self._which.ctypes.data, 0, 0)
+        last, count = self._to_peers(memory, begin, begin + n, len(keys) - 1)
+        return Pieces((bounds, PeersAfter(after, last, self._which[:count])))
 
 
 class Block(NamedTuple):

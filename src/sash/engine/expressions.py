@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import pyarrow as pa
 
+from sash.plan.arithmetic import Place
 from sash.plan.arrow_expressions import evaluate
 from sash.plan.expressions import Expression, columns_of
 from sash.plan.plan import Plan
@@ -20,16 +22,21 @@ def with_derived(plan: Plan, columns: Mapping[str, pa.Array]) -> dict[str, pa.Ar
 
 
 def outputs(
-    plan: Plan, columns: Mapping[str, pa.Array], answers: Mapping[str, pa.Array]
+    plan: Plan,
+    columns: Mapping[str, pa.Array],
+    answers: Mapping[str, pa.Array],
+    places: Mapping[str, Place] = MappingProxyType({}),
 ) -> list[pa.Array]:
     """The output columns of some rows, in the order of the plan's outputs, from their answers.
 
-    `columns`: the rows' own, of which results may read some.
+    `columns`: the rows' own, of which results may read some; `places`: where results may be
+    written.
     """
     query = plan.query
     if not query.results:
         return [answers[out] for out in query.outputs]
-    found = {**answers, **evaluate(query.results, _read(query.results, {**columns, **answers}))}
+    read = _read(query.results, {**columns, **answers})
+    found = {**answers, **evaluate(query.results, read, places)}
     return [found[out] for out in query.outputs]
 
 

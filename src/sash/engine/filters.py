@@ -9,9 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sash.engine.bounds import Bounds, Lengths
+from sash.engine.bounds import Bounds
 from sash.engine.fixed import cells_of, column_of, is_fixed, room, true_of
 from sash.engine.frames import time_target
+from sash.engine.lengths import Lengths
 from sash.engine.pieces import Pieces
 from sash.engine.ranks import Ranks
 from sash.kernel.compiled import compiled

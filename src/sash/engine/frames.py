@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sash.engine import bounds as passes
+from sash.engine import lengths
 from sash.engine.tape import Tape
 from sash.kernel.compiled import Target, compiled
 from sash.kernel.layout import Layout
@@ -107,14 +108,14 @@ def end_pass(fill: Callable[..., Any], dtype: np.dtype) -> Any:
 @functools.cache
 def measuring() -> Any:
     """The compiled pass that measures windows."""
-    target = time_target(np.dtype(np.int64), passes.Lengths, passes.Ends)
-    return compiled(passes.measure, target).run
+    target = time_target(np.dtype(np.int64), lengths.Lengths, lengths.Ends)
+    return compiled(lengths.measure, target).run
 
 
 def measured(lo: np.ndarray, hi: np.ndarray, even: bool = False) -> passes.Bounds:
     """Bounds whose ends have been found; one that ends before it begins is changed to be empty."""
     memory = (lo.ctypes.data, 0, hi.ctypes.data, 0, 0)
-    longest, shortest = measuring()(memory, passes.Lengths(0, 0), len(lo))
+    longest, shortest = measuring()(memory, lengths.Lengths(0, 0), len(lo))
     return passes.Bounds(lo, hi, longest, shortest, even)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from sash.kernel.compiled import Target, compiled
 from sash.kernel.layout import Layout
-from sash.kernel.words import Int32, Int64, Memory, Partials, attach, get, prefetch, put
+from sash.kernel.words import Int32, Int64, Memory, Partials, attach, get, prefetch, put, straight
 from sash.monoids.monoid import Monoid, same
 
 
@@ -280,6 +280,15 @@ def disorder(memory: Memory, begin: int, end: int) -> tuple[int, int]:
         code, before = q.codes[i], q.codes[i - 1]
         by_both += int(code < before) | (int(code == before) & earlier)
     return by_both, by_time
+
+
+def goes_back(memory: Memory, begin: int, end: int) -> tuple[int, int]:
+    """As `disorder`, of rows that have no code: both are in order of time."""
+    q = attach(memory)
+    times, earlier = straight(q.time, begin - 1), 0
+    for i in range(end - begin):
+        earlier += int(get(times, i + 1) < get(times, i))
+    return earlier, earlier
 
 
 @functools.cache

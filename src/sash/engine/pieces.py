@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 
-from sash.engine.bounds import Bounds
+from sash.engine.bounds import FURTHEST, Bounds
+
+
+class PeersAfter(Bounds):
+    """The peers after each row of a block, which most rows may not have.
+
+    `rows`: the row after each. `which`: the rows that have some, counted from the block's first,
+    the youngest first; so the peers of one are the next row and its peers. `last`: how many the
+    block's last row has. `longest` is that many or more, and 0 where no row has any. The ends of
+    all windows are only for who asks for them.
+    """
+
+    def __init__(self, rows: range, last: int, which: np.ndarray) -> None:
+        super().__init__(rows, rows, len(which) + last, 0)
+        self.rows, self.last, self.which = rows, last, which
+
+    @functools.cached_property
+    def hi(self) -> np.ndarray:
+        n = len(self.rows)
+        ends = np.arange(n)
+        ends[self.which] = FURTHEST
+        ends[-1] = n - 1 + self.last
+        return np.minimum.accumulate(ends[::-1])[::-1] + self.rows.start
+
+    def some(self, windows: np.ndarray) -> np.ndarray:
+        rows = np.append(self.which[::-1], len(self.rows))
+        return rows[np.searchsorted(rows, windows)] == windows
 
 
 class Pieces(NamedTuple):
-    """The pieces of some rows' windows, from older to younger: each is a window of its own.
-
-    `which`: where the last piece is the peers after each row, the windows that have some, the
-    youngest first.
-    """
+    """The pieces of some rows' windows, from older to younger: each is a window of its own."""
 
     parts: tuple[Bounds, ...]
-    which: np.ndarray | None = None
 
     @property
     def lo(self) -> np.ndarray:
@@ -36,10 +58,15 @@ class Pieces(NamedTuple):
     @property
     def empty(self) -> np.ndarray | None:
         """Which windows have no rows; None: all have some."""
-        if any(part.shortest > 0 for part in self.parts):
+        none = self.parts[0].empty
+        if none is None or any(part.shortest > 0 for part in self.parts):
             return None
-        none = self.sizes == 0
-        return none if none.any() else None
+        rows = np.flatnonzero(none)
+        for part in self.parts[1:]:
+            rows = rows[~part.some(rows)]
+        none[:] = False
+        none[rows] = True
+        return none if len(rows) else None
 
     def each(self, function: Callable[[Bounds], Bounds]) -> Pieces:
         """The same windows, numbered otherwise."""

@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import pyarrow as pa
 
-from sash.engine.bounds import FURTHEST, Bounds, Lengths
+from sash.engine.bounds import FURTHEST, Bounds
 from sash.engine.fixed import known_of, room
 from sash.engine.frames import time_target
+from sash.engine.lengths import Lengths
 from sash.engine.pieces import Pieces
 from sash.engine.tape import Tape
 from sash.kernel.compiled import compiled
@@ -42,11 +43,14 @@ def count_known(memory: Memory, n: int, before: int) -> int:
 def rank_windows(memory: Memory, n: int, base: int, end: int, known: int) -> Lengths:
     """n windows among the known rows, of which there are `known` before row `end`."""
     q = attach(memory)
+    for i in range(n):
+        q.to_lo[i] = rank(q, q.lo[i], base, end, known)
+    for i in range(n):
+        q.to_hi[i] = rank(q, q.hi[i], base, end, known)
     longest, shortest = 0, FURTHEST
     for i in range(n):
-        lo, hi = rank(q, q.lo[i], base, end, known), rank(q, q.hi[i], base, end, known)
-        q.to_lo[i], q.to_hi[i] = lo, hi
-        longest, shortest = max(longest, hi - lo), min(shortest, hi - lo)
+        rows = q.to_hi[i] - q.to_lo[i]
+        longest, shortest = max(longest, rows), min(shortest, rows)
     return Lengths(longest, shortest)
 
 
@@ -115,8 +119,13 @@ class Ranks:
 
     def before(self, row: int) -> int:
         """How many known rows come before one."""
-        one = np.array([row])
-        return int(self.of(Bounds(one, one, 0, 0)).lo[0])
+        tape = self._tape
+        if tape is None or (len(tape) == 0 and row < tape.base):
+            return row
+        place = row - tape.base
+        if place >= len(tape):
+            return self._known
+        return int(tape.values[max(place, 0)]) + min(place, 0)
 
     def forget(self, row: int) -> None:
         if self._tape is not None:

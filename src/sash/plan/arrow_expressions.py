@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
 
+from sash.plan.arithmetic import Place, written
 from sash.plan.arrow_functions import FUNCTIONS, Value
 from sash.plan.expressions import Call, Column, Expression, Literal
 
@@ -30,13 +32,20 @@ def types_of(expressions: Mapping[str, Expression], schema: pa.Schema) -> dict[s
     return {name: values.of(e).type for name, e in expressions.items()}
 
 
-def evaluate(expressions: Mapping[str, Expression], table: pa.Table) -> dict[str, pa.Array]:
-    """The values of expressions, for each row of a table; each is one array."""
+def evaluate(
+    expressions: Mapping[str, Expression],
+    table: pa.Table,
+    places: Mapping[str, Place] = MappingProxyType({}),
+) -> dict[str, pa.Array]:
+    """The values of expressions, for each row of a table; each is one array.
+
+    `places`: where the values of an expression go, and are written at once if they can be.
+    """
     values = Values(table)
     found = {}
     for name, e in expressions.items():
         try:
-            value = values.of(e)
+            value = values.of(e, places.get(name))
         except pa.ArrowInvalid as problem:
             wrong = OverflowError if "overflow" in str(problem) else ValueError
             raise wrong(f"{name}: {e}: {problem}") from problem
@@ -52,14 +61,14 @@ class Values:
         self._table = table
         self._known: dict[str, Value] = {}
 
-    def of(self, e: Expression) -> Value:
+    def of(self, e: Expression, place: Place | None = None) -> Value:
         """An array, or a scalar where no column is read."""
         text = str(e)
         if text not in self._known:
-            self._known[text] = self._made(e)
+            self._known[text] = self._made(e, place)
         return self._known[text]
 
-    def _made(self, e: Expression) -> Value:
+    def _made(self, e: Expression, place: Place | None) -> Value:
         if isinstance(e, Column):
             column = self._table.column(e.name)
             is_whole = column.num_chunks == 1  # which `combine_chunks` would copy
@@ -69,9 +78,9 @@ class Values:
         if isinstance(e, Literal):
             return scalar(e.value)
         assert isinstance(e, Call)
-        return self._call(e)
+        return self._call(e, place)
 
-    def _call(self, e: Call) -> Value:
+    def _call(self, e: Call, place: Place | None) -> Value:
         if e.function not in FUNCTIONS:
             known = ", ".join(sorted(name for name in FUNCTIONS if name.isalpha()))
             raise ValueError(f"{e}: no function {e.function!r}; there are {known}")
@@ -86,6 +95,9 @@ class Values:
             given.append(last.value)
         else:
             given += [self.of(a) for a in e.arguments[1:]]
+        there = None if place is None else written(e.function, given, place)
+        if there is not None:
+            return there
         try:
             return build(*given)
         except REFUSED as problem:

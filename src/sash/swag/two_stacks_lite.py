@@ -191,23 +191,35 @@ def answer(q: Any, new: Coming, windows: Windows, shift: int, i: int, stop: int,
     """The answers of rows i to stop - 1: suffixes and prefixes, combined."""
     begins, ends, shape = numbers(windows.lo), numbers(windows.hi), windows.shape
     step = shape == IN_STEP
-    if step or (shape & EVEN and by_one(begins, i, stop) and by_one(ends, i, stop)):
+    even = shape & EVEN != 0
+    if step or (by_one(begins, i, stop, even) and by_one(ends, i, stop, even)):
         begin = row_at(windows.lo, begins, i, step) - shift
         end = row_at(windows.hi, ends, i, step) - shift
         answer_in_step(q, new, begin, end, i, stop, out)
     elif shape & SOME and state_size(q) > 2:
         answer_in_groups(q, new, windows, shift, i, stop, out)
     else:
+        prefixes = straight(new.ahead, 0)
         for k in range(i, stop):
             if begins[k] < ends[k]:
                 suffix = get(q.part, begins[k] - shift)
-                prefix = get(new.ahead, ends[k] - shift - new.anchor)
+                prefix = get(prefixes, ends[k] - shift - new.anchor)
                 give(out, k, lower(hold(q, ANSWER, combine(suffix, prefix))))
 
 
-def by_one(rows: Any, i: int, stop: int) -> bool:
-    """Whether ends of windows that move by at most one row each time move every time."""
-    return bool(rows[stop - 1] - rows[i] == stop - 1 - i)
+def by_one(rows: Any, i: int, stop: int, even: bool) -> bool:
+    """Whether ends of windows move by one row each time; `even`: by at most one, that is known.
+
+    So windows over regular times are in step too, wherever no row is missing. Of others, a look
+    at the first and the last end mostly says that they are not.
+    """
+    if rows[stop - 1] - rows[i] != stop - 1 - i:
+        return False
+    others = 0
+    if not even:
+        for k in range(i + 1, stop):
+            others += rows[k] - rows[k - 1] != 1
+    return others == 0
 
 
 def answer_in_groups(
@@ -219,12 +231,13 @@ def answer_in_groups(
     processor then combines several rows at once, which pays for the way.
     """
     begins, ends = numbers(windows.lo), numbers(windows.hi)
-    suffixes, prefixes = straight(new.ahead, 0), straight(new.ahead, GROUP)
+    ahead = suffixes = straight(new.ahead, 0)
+    prefixes = straight(new.ahead, GROUP)
     for k in range(i, stop, GROUP):
         n = min(GROUP, stop - k)
         for j in range(n):
-            put(new.ahead, j, get(q.part, begins[k + j] - shift))
-            put(new.ahead, GROUP + j, get(new.ahead, ends[k + j] - shift - new.anchor))
+            put(suffixes, j, get(q.part, begins[k + j] - shift))
+            put(prefixes, j, get(ahead, ends[k + j] - shift - new.anchor))
         for j in range(n):
             total = combine(get(suffixes, j), get(prefixes, j))
             give(out, k + j, lower(hold(q, ANSWER, total)))
