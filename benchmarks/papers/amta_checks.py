@@ -38,8 +38,8 @@ def lowest_latency(found: Data) -> Check:
 
 ONE_BY_ONE = (
     "DABA asks its policy about the oldest item alone and evicts it, while AMTA looks for as many "
-    "items as may go: two questions or more per update, with the combines for them, and a tree of "
-    "levels to update; in the paper each step of either is a call on Java objects."
+    "items as may go: two questions or more per eviction, with the combines for them, and a tree "
+    "of levels to update; in the paper each step of either is a call on Java objects."
 )
 
 
