@@ -15,7 +15,7 @@ from benchmarks.papers.data import debs_2012_like
 from benchmarks.papers.experiment import Axis, Check, Data, Experiment, Paper, Point, Reported, Size
 from benchmarks.papers.memory import resident
 from benchmarks.papers.ranges import all_ranges, combines_of_ranges
-from benchmarks.papers.shapes import is_ahead, is_flat, is_power
+from benchmarks.papers.shapes import is_ahead, is_flat, is_power, with_start
 from benchmarks.papers.workloads import nanoseconds, sliding
 from sash import Monoid
 from sash import monoids as m
@@ -77,8 +77,15 @@ def as_table_1(data: Data) -> list[Check]:
         Check("Naive makes n operations a slide (the paper counts n - 1)", f"off by {off:g}",
               off <= 1),
         Check("FlatFIT makes at most 3 operations a slide", f"{most:.2f} at most", most <= 3),
-        Check("FlatFAT makes log n operations a slide", said_fat, per_level <= 1),
+        Check("FlatFAT makes log n operations a slide", said_fat, per_level <= 1, IN_ORDER),
     ]  # fmt: skip
+
+
+IN_ORDER = (
+    "The paper reads the answer off the root, which combines items in the order of the ring and so "
+    "is right for commutative functions only; here the items after the oldest and those up to the "
+    "youngest are combined in their order, at up to log2 n - 1 more."
+)
 
 
 FIG_8 = Experiment(
@@ -140,7 +147,19 @@ def constant_and_ahead(data: Data) -> list[Check]:
     """FlatFIT does not depend on the window, and is ahead of the others from 8 items on."""
     large = Data(p for p in data.points if float(p.x) >= 8)
     found = [is_flat(large, "FlatFIT", 3.0)]
-    return found + [is_ahead(large, "FlatFIT", other) for other in NAMES[:3]]
+    return found + all_ahead(large)
+
+
+def all_ahead(data: Data) -> list[Check]:
+    """FlatFIT is ahead of the others, and from which window on."""
+    return [with_start(is_ahead(data, "FlatFIT", other)._replace(why=FEW_ITEMS), data, "FlatFIT",
+                       other) for other in NAMES[:3]]  # fmt: skip
+
+
+FEW_ITEMS = (
+    "Compiled loops combine so few items in a few nanoseconds, and FlatFIT has two arrays and a "
+    "stack of indices to keep besides."
+)
 
 
 FIG_13 = Experiment(
@@ -180,7 +199,7 @@ def as_theory(data: Data) -> list[Check]:
     large = Data(p for p in data.points if float(p.x) >= 64) if max(data["FlatFIT"]) > 64 else data
     more = Data(p for p in data.points if float(p.x) >= 2)
     shapes = [is_power(large, "FlatFIT", -1), is_power(large, "Naive", -2, 0.5)]
-    return shapes + [is_ahead(more, "FlatFIT", other) for other in NAMES[:3]]
+    return shapes + all_ahead(more)
 
 
 FIG_14 = Experiment(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from statistics import median
 
 from benchmarks.papers.experiment import Check, Data
 from sash.report.scale import short
@@ -61,17 +62,37 @@ def is_power(data: Data, series: str, power: float, within: float = 0.25) -> Che
     return Check(claim, f"best fit x^{found:.2f}", abs(found - power) <= within)
 
 
-def is_ahead(data: Data, winner: str, loser: str, at: float | str | None = None) -> Check:
-    """A series has larger values than another: at `at`, or at all x that both have."""
+def is_ahead(
+    data: Data, winner: str, loser: str, at: float | str | None = None, noise: float = 0.0
+) -> Check:
+    """A series has larger values than another: at `at`, or at all x that both have.
+
+    With `noise`, values that differ by less are equal: the winner is above at half of the places
+    at least, and below at none.
+    """
     mine, other = data[winner], data[loser]
     places = [x for x in mine if x in other and (at is None or x == at)]
     ratios = [mine[x] / other[x] for x in places]
     said = f"{winner} / {loser} = {short(min(ratios))}"
     if len(ratios) > 1:
         said += f" to {short(max(ratios))}"
+    said += f", {noise:.0%} counts as equal" if noise and min(ratios) <= 1 + noise else ""
     place = at if isinstance(at, str) else short(at)
     where = "" if at is None else f" at {place}"
-    return Check(f"{winner} is above {loser}{where}", said, min(ratios) > 1)
+    holds = min(ratios) > 1 - noise and median(ratios) > 1 + noise
+    return Check(f"{winner} is above {loser}{where}", said, holds)
+
+
+def from_on(data: Data, x: float) -> Data:
+    """The points at x and beyond; all where there are none."""
+    return Data([p for p in data.points if float(p.x) >= x] or data.points)
+
+
+def with_start(check: Check, data: Data, riser: str, other: str) -> Check:
+    """A check that also says from which x on `riser` stays above `other`."""
+    start = crossing(data, riser, other)
+    said = "not at the largest" if start is None else f"from {short(start)} on"
+    return check._replace(measured=f"{check.measured}; {said}")
 
 
 def crossing(data: Data, riser: str, other: str) -> float | None:

@@ -1,5 +1,6 @@
 """One Spark, and a small pipeline that works, to be broken in one place at a time."""
 
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
@@ -74,6 +75,14 @@ def rows(n: int = 300) -> pa.Table:
             "shop": [f"s{i % 5}" for i in range(n)],
         }
     )  # fmt: skip
+
+
+@pytest.fixture(scope="session", autouse=True)
+def interruptible() -> None:
+    """Ctrl+C reaches commands that tests start, also where a shell runs the tests in the
+    background: it has them ignore the signal, and processes inherit that."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -44,6 +44,15 @@ def test_totals_rates_and_how_far_the_watermark_is_behind(home: Path) -> None:
     assert made.behind == 3600
 
 
+def test_the_state_is_that_of_the_last_batch_also_without_rows(home: Path) -> None:
+    made = figures(home / "good.toml")
+    made.add(Batch(10, 1020.0, 0.1, 0, 50, 0, 0, 950, 47000, 0, None, None))
+    made.add(Batch(11, 1022.0, 0.1))
+    assert 'sash_state_rows{pipeline="good"} 950' in metrics.text(made)
+    assert any("950 rows" in line for line in told(made))
+    assert (made.last.number, made.state.number) == (9, 10)
+
+
 def test_in_a_terminal(home: Path) -> None:
     made = figures(home / "good.toml")
     made.latest = Latest(("user", "n"), [[1, 3], [2, 5]])
@@ -94,6 +103,7 @@ def test_for_prometheus(home: Path) -> None:
     assert values["sash_rows_in_total"] == 1000
     assert values["sash_rows_late_total"] == 5
     assert values["sash_watermark_seconds"] == 86409
+    assert values["sash_state_rows"] == 900
     assert text.count("# TYPE") == text.count("# HELP") == len(values)
     assert "watermark_seconds" not in metrics.text(figures(home / "good.toml", 1)), "not known yet"
 

@@ -12,6 +12,7 @@ import pytest
 
 from benchmarks.papers import record
 from benchmarks.papers.__main__ import main
+from benchmarks.papers.catalogue import PAPERS
 from benchmarks.papers.experiment import Axis, Data, Experiment, Paper, Point, Size
 from benchmarks.papers.flatfit import counted
 from benchmarks.papers.shapes import crossing, is_ahead, is_flat, is_power, log_fit
@@ -110,3 +111,24 @@ def test_a_quick_run_keeps_the_best_of_several_passes(tmp_path: Path) -> None:
     assert found is not None
     assert found.data["a"] == {1: 9.0, 2: 8.0}
     assert found.input == "quick; best of 3 passes"
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_what_does_not_hold_has_a_reason(name: str) -> None:
+    """Of the recorded runs, which the documentation shows."""
+    paper, results = PAPERS[name], Path(record.__file__).parents[1] / "results"
+    for experiment in paper.experiments:
+        found = record.read(results, paper, experiment, [Size.FULL, Size.QUICK])
+        assert found is not None, experiment.name
+        for check in experiment.checks(found.data):
+            assert check.holds or check.why.endswith("."), check
+
+
+def test_values_that_differ_by_noise_are_equal() -> None:
+    near = [Point(x, "a", y) for x, y in enumerate((0.99, 1.05, 1.1))]
+    even = [Point(x, "b", 1.0) for x in range(3)]
+    assert not is_ahead(Data(near + even), "a", "b").holds
+    assert is_ahead(Data(near + even), "a", "b", noise=0.02).holds
+    assert not is_ahead(Data(near + even), "b", "a", noise=0.02).holds
+    assert not is_ahead(Data(near + even), "a", "b", noise=0.005).holds
+    assert not is_ahead(Data(even), "b", "b", noise=0.02).holds

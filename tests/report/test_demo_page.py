@@ -42,7 +42,7 @@ def test_no_error_and_the_numbers(browser: Any, tmp_path: Path, width: int) -> N
     largest = max(found.answers["n_day"].to_pylist())
     for text in (
         "4,000 flights from New York",
-        "48,000",  # windows
+        "48 k",  # windows
         "2.2×",  # 2.5 s for 9 answers, 1.5 s for 12
         "of 36,000 answers",
         "Where the most delayed flight went",

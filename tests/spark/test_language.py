@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pyarrow.compute as pc
 import pytest
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
@@ -11,12 +12,13 @@ from sash import functions as sf
 from tests.spark.native import differing, settings, table
 
 EXPRESSIONS = (
-    "x + n", "small * 2 - n", "n / small", "x / n", "n % small", "x % 2", "small + 1", "n * 0.5D",
+    "x + n", "small * 2 - n", "n / small", "x / n", "n % small", "small + 1", "n * 0.5D",
     "x > y", "x = x", "x <= 0 OR b", "NOT b AND s = 'é1'", "coalesce(x, n, 0)",
     "CASE WHEN b THEN n ELSE x END", "ln(x)", "sqrt(y)", "abs(n)", "greatest(x, y)",
     "least(x, y)", "small IN (1, 2, NULL)", "s LIKE 'é1%'", "n <=> NULL", "pow(small, 2)",
     "cast(ts AS double)", "cast(small AS string)", "length(s)", "isnan(x)", "d + d",
     "n DIV small", "small - INT('1')", "day > DATE '2024-01-10'",
+    *(["x % 2"] if hasattr(pc, "remainder") else []),  # since pyarrow 26
 )  # fmt: skip
 
 

@@ -80,6 +80,17 @@ def test_what_is_read_is_what_was_written(value):
     assert same(decode(encode(value)), value)
 
 
+@pytest.mark.parametrize("is_summer", [True, False])
+def test_times_of_pytz_are_written_as_those_of_zoneinfo(is_summer):
+    """Older pyarrow gives such times; both are the same key."""
+    pytz = pytest.importorskip("pytz")
+    twice = datetime(2024, 10, 27, 2, 30)
+    theirs = pytz.timezone("Europe/Berlin").localize(twice, is_dst=is_summer)
+    ours = twice.replace(tzinfo=ZoneInfo("Europe/Berlin"), fold=not is_summer)
+    assert encode(theirs) == encode(ours)
+    assert encode(pytz.UTC.localize(twice)) == encode(twice.replace(tzinfo=ZoneInfo("UTC")))
+
+
 @pytest.mark.parametrize(
     "array",
     [

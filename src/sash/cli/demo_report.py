@@ -57,7 +57,7 @@ def tiles(found: Findings) -> list[Tile]:
     answers, theirs = len(found.stream_wrong), len(found.native_wrong)
     wrong, differ = sum(found.native_wrong.values()), sum(found.stream_wrong.values())
     return [
-        Tile("windows", f"{rows * answers:,}", f"{answers} of each of {rows:,} flights"),
+        Tile("windows", short(rows * answers), f"{answers} of each of {rows:,} flights"),
         Tile(
             "Sash",
             seconds(found.batch.seconds),

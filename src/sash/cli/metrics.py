@@ -26,19 +26,19 @@ class Metric(NamedTuple):
 
 def metrics(figures: Figures) -> list[Metric]:
     """All figures; those that are not known yet have no value."""
-    totals, last = figures.totals, figures.last
+    totals, last, state = figures.totals, figures.last, figures.state
     return [
         Metric("batches_total", "counter", "Micro-batches since the start.", totals.batches),
         Metric("rows_in_total", "counter", "Rows that came in.", totals.rows_in),
         Metric("rows_out_total", "counter", "Rows that were answered.", totals.rows_out),
         Metric("rows_late_total", "counter", "Rows that came too late.", totals.rows_late),
         Metric("batch_seconds_total", "counter", "Seconds in micro-batches.", totals.seconds),
-        Metric("batch_seconds", "gauge", "Seconds of the last micro-batch.", last.seconds),
-        Metric("batch_rows", "gauge", "Rows in the last micro-batch.", last.rows_in),
-        Metric("batch_combines", "gauge", "Combines of the last micro-batch.", last.combined),
-        Metric("batch_keys", "gauge", "Keys of the last micro-batch.", last.keys),
-        Metric("state_rows", "gauge", "Rows in the state.", last.state_rows),
-        Metric("state_bytes", "gauge", "Bytes of the state.", last.state_bytes),
+        Metric("batch_seconds", "gauge", "Seconds of the last one with rows.", last.seconds),
+        Metric("batch_rows", "gauge", "Rows in the last one with rows.", last.rows_in),
+        Metric("batch_combines", "gauge", "Combines of the last one with rows.", last.combined),
+        Metric("batch_keys", "gauge", "Keys of the last one with rows.", last.keys),
+        Metric("state_rows", "gauge", "Rows in the state.", state.state_rows),
+        Metric("state_bytes", "gauge", "Bytes of the state.", state.state_bytes),
         Metric("watermark_seconds", "gauge", "The watermark, since 1970.", figures.watermark),
         Metric("newest_seconds", "gauge", "The newest row's time, since 1970.", figures.newest),
     ]

@@ -91,6 +91,11 @@ class Figures:
         return next((b for b in reversed(self.batches) if b.rows_in), self.batches[-1])
 
     @property
+    def state(self) -> Batch:
+        """The last micro-batch that said how large the state is: also one that had no rows."""
+        return next((b for b in reversed(self.batches) if b.state_bytes), self.batches[-1])
+
+    @property
     def batches_per_second(self) -> float:
         """How many micro-batches there are per second, over the last ones."""
         some = list(self.batches)[-FEW:]
@@ -227,7 +232,7 @@ def line(batch: Batch) -> str:
 def told(figures: Figures) -> list[str]:
     """The figures in a few lines of text, for a terminal."""
     ran = [batch for batch in figures.batches if batch.rows_in] or list(figures.batches)
-    last, totals = figures.last, figures.totals
+    last, state, totals = figures.last, figures.state, figures.totals
     behind = "" if figures.behind is None else f", {seconds(figures.behind)} behind the newest row"
     took = [batch.seconds for batch in ran]
     lines = [
@@ -237,8 +242,8 @@ def told(figures: Figures) -> list[str]:
         f"{figures.batches_per_second:.2g} batches/s",
         f"time       {bars_of(took)} {seconds(last.seconds)} per batch, "
         f"{seconds(median(took))} in the middle",
-        f"state      {bars_of([b.state_rows for b in ran])} {short(last.state_rows)} rows, "
-        f"{short(last.state_bytes)}B, {short(last.keys)} keys in the last batch",
+        f"state      {bars_of([b.state_rows for b in ran])} {short(state.state_rows)} rows, "
+        f"{short(state.state_bytes)}B, {short(last.keys)} keys in the last batch",
         f"watermark  {moment(figures.watermark)}{behind}",
     ]
     for row in figures.latest.rows[:5]:

@@ -23,7 +23,7 @@ def page(figures: Figures, ended: bool) -> Page:
 
 
 def tiles(figures: Figures) -> list[Tile]:
-    last, totals = figures.last, figures.totals
+    last, state, totals = figures.last, figures.state, figures.totals
     behind = "" if figures.behind is None else f"{seconds(figures.behind)} behind the newest row"
     day = clock = ""
     if figures.watermark:
@@ -35,7 +35,7 @@ def tiles(figures: Figures) -> list[Tile]:
         Tile("time per batch", seconds(last.seconds), f"{last.rows_in:,} rows in the last one"),
         Tile("watermark", clock or "none yet", ", ".join(filter(None, (day, behind)))),
         Tile("late rows", f"{totals.rows_late:,}", f"{totals.rows_out:,} rows answered"),
-        Tile("state", f"{short(last.state_bytes)}B", f"{short(last.state_rows)} rows"),
+        Tile("state", f"{short(state.state_bytes)}B", f"{short(state.state_rows)} rows"),
     ]
 
 

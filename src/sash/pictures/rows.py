@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sash.engine.columns import numbers, objects
+from sash.engine.order import rows_by
 from sash.pictures.recording import said
 from sash.plan.plan import Plan, State, plan_of
 from sash.tables import Windowed
@@ -32,7 +33,7 @@ class Shown:
             table = table.filter(_equal(table.column(name), value))
         way = "descending" if query.descending else "ascending"
         keys = [(name, way, "at_start") for name in (query.time, *query.ties)]
-        table = table.take(pc.sort_indices(table, keys)).slice(0, min(limit, MOST_ROWS))
+        table = table.take(rows_by(table, keys)).slice(0, min(limit, MOST_ROWS))
         self.query = replace(query, by=())
         self.table = table.select(self.query.columns())
         self.plan: Plan = plan_of(self.query, self.table.schema, plan.options)

@@ -8,7 +8,6 @@ from itertools import chain
 from typing import Any, TypeVar
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from sash.engine.changed import ChangedWindows
 from sash.engine.row_windows import run
@@ -67,7 +66,7 @@ def over(work: Work, batches: Batches) -> Iterator[pa.RecordBatch]:
 
 def _given(work: Work, batch: pa.RecordBatch) -> pa.RecordBatch:
     if work.home is not None:
-        batch = batch.filter(pc.field(work.home))
+        batch = batch.filter(batch.column(work.home))  # an expression fails on no rows
     kept = [i for i, name in enumerate(batch.schema.names) if name not in work.dropped]
     names = [batch.schema.names[i] for i in kept]
     columns = [

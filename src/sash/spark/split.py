@@ -23,6 +23,7 @@ from sash.plan.definition import Query
 from sash.plan.reach import reach_of_frame
 from sash.plan.types import unit_of
 from sash.spark.names import quoted
+from sash.spark.placement import to_partitions
 
 PART, HOME = "__sash_part", "__sash_home"
 """Added columns: the range that a row is sent to, and whether it is the row's own."""
@@ -154,7 +155,7 @@ def split(df: DataFrame, query: Query, decision: Decision, alone: str | None = N
     rows = rows.select(*(F.col(quoted(name)) for name in df.columns), F.col(PART), home)
     if alone is not None:
         rows = rows.where(F.col(HOME) | ~F.col(quoted(alone)))
-    return rows.repartitionById(count, _target(query, count))
+    return to_partitions(rows, count, _target(query, count))
 
 
 def _target(query: Query, count: int) -> Column:

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from sash.engine.columns import numbers, one_array
 from sash.engine.order import key_codes
@@ -24,6 +24,7 @@ from sash.engine.stream.tails import Tails
 from sash.engine.stream.waiting import EMITTED
 from sash.plan.types import unit_of
 from sash.spark.processor import STATE
+from sash.spark.types import in_utc
 
 OPERATOR = "transformWithState"
 SHARD, ANSWERED = "shard", "answered"
@@ -147,7 +148,7 @@ def _schema(pages: DataFrame, manifests: dict[int, Manifest]) -> pa.Schema:
         seen = {f.name: f.type for row in chosen for f in from_bytes(row.page).schema}
         kinds = {name: seen.get(name, kind) for name, kind in kinds.items()}
     found = pa.schema([(SHARD, pa.int32()), *kinds.items(), (ANSWERED, pa.bool_())])
-    return to_arrow_schema(from_arrow_schema(found), timezone="UTC")  # as applyInArrow wants it
+    return in_utc(found)
 
 
 def _with_rows(manifest: Manifest) -> list[tuple[Page, Page | None]]:

@@ -7,7 +7,7 @@ from inspect import signature
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError, UnsupportedOperationException
 from pyspark.sql import DataFrame
-from pyspark.sql.pandas.types import from_arrow_type, to_arrow_type
+from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type, to_arrow_type
 from pyspark.sql.types import DataType, StructField
 
 from sash.plan.about import About, concerning
@@ -31,6 +31,12 @@ def _arrow_type(kind: DataType, zone: str, large: bool) -> pa.DataType:
     if HAS_TIMEZONE:
         return to_arrow_type(kind, timezone=zone, prefers_large_types=large)
     return _in_zone(to_arrow_type(kind, prefers_large_types=large), zone)
+
+
+def in_utc(schema: pa.Schema) -> pa.Schema:
+    """A schema as `applyInArrow` wants it: of Spark's types, times in UTC."""
+    fields = from_arrow_schema(schema).fields
+    return pa.schema([pa.field(f.name, _arrow_type(f.dataType, "UTC", False)) for f in fields])
 
 
 def _in_zone(kind: pa.DataType, zone: str) -> pa.DataType:

@@ -128,6 +128,9 @@ def _unzone(parts: Any) -> tzinfo | None:
 
 
 def _time(t: time | datetime) -> tuple[Any, ...]:
+    if isinstance(t, datetime) and type(t.tzinfo).__module__.startswith("pytz"):
+        name = getattr(t.tzinfo, "zone", None)  # as older pyarrow gives them
+        t = t.astimezone(ZoneInfo(name)) if name else t
     return t.hour, t.minute, t.second, t.microsecond, _zone(t.tzinfo), t.fold
 
 
