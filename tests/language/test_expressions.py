@@ -230,6 +230,8 @@ RESULTS: dict[str, Callable[..., Any]] = {
     "v / w": lambda v, w, i: v / w,
     "v + w": lambda v, w, i: v + w,
     "i * 2": lambda v, w, i: i * 2,
+    "-v": lambda v, w, i: -v,
+    "cast(v as int)": lambda v, w, i: v.cast("int"),
 }
 
 

@@ -29,9 +29,11 @@ EXACT = (pa.float64(), pa.float32(), pa.int32(), pa.int16(), pa.int8())
 
 def written(function: str, given: list[Value], place: Place) -> pa.Array | None:
     """The result of a function in its place; None: Arrow has to compute it."""
-    operation, doubles = OPERATIONS.get(function), [_doubles(value) for value in given]
-    arrays = [x for x in doubles if isinstance(x, np.ndarray)]
-    if operation is None or not arrays or any(x is None for x in doubles):
+    operation = OPERATIONS.get(function)
+    if operation is None or len(given) != 2:
+        return None
+    doubles = [_doubles(value) for value in given]
+    if any(x is None for x in doubles) or not any(isinstance(x, np.ndarray) for x in doubles):
         return None
     if function == "/" and (isinstance(doubles[1], np.ndarray) or doubles[1] == 0):
         return None  # by zero it is null
