@@ -4,6 +4,9 @@ The oldest piece of the windows is a window by itself. The rows of a further pie
 to it one by one where they are few, such as the row itself. The peers after a row are those after
 the next row, and the next row: one combine more. Any other piece is a window too, and its partials
 are combined to those of the first.
+
+Two-Stacks Lite combines the row itself, or those peers, as it goes (`_at_once`). With other
+algorithms and other pieces, partials of all windows are kept, and answers given at the end.
 """
 
 from __future__ import annotations
@@ -36,8 +39,11 @@ from sash.kernel.layout import Layout
 from sash.memory.columns import held_rows
 from sash.monoids.monoid import Monoid, same
 from sash.plan.plan import Plan, State
+from sash.swag.flips import Further
 from sash.swag.inputs import Asked, addresses, columns_of, items
+from sash.swag.raising import may_raise
 from sash.swag.registry import ALGORITHMS
+from sash.swag.two_stacks_lite import TwoStacksLite
 from sash.swag.window import Window
 from sash.windows.frames import OwnBounds
 
@@ -80,15 +86,42 @@ class ExcludingCombiner(Combiner):
         """The answers over windows of known rows, and which are null."""
         self._cells.begin()
         first, *others = known.parts
+        others = [piece for piece in others if piece.longest > 0] or others[-1:]
+        further = self._further(others)
+        if further is not None:
+            return self._at_once(first, further, allocate)
         in_place = self._monoid.lower is same  # partials are answers, and lie where those go
         total, _ = super().follow(first, allocate if in_place else self._cells.take)
         columns = Columns(total, total, self._some(first), self._cells.none, 0)
         at = At(full=first.shortest > 0)
-        others = [piece for piece in others if piece.longest > 0] or others[-1:]
         for piece in others[:-1]:
             self._with(piece, Step(self._partial, columns, at, lambda *_: total))
         last = (lambda *_: total) if in_place else allocate
         return self._with(others[-1], Step(self._monoid, columns, at, last))
+
+    def _further(self, pieces: list[Bounds]) -> Further | None:
+        """The further piece that the window combines as it goes; None: it cannot."""
+        [piece, *others], window, values = pieces, self._window, self._inputs.values
+        lo, hi = piece.ends
+        row = isinstance(lo, range) and isinstance(hi, range) and hi.start - lo.start == 1
+        if others or not (row or isinstance(piece, PeersAfter)):
+            return None
+        if not isinstance(window, TwoStacksLite) or not window.compiles_with(values, self._monoid):
+            return None
+        base = self._inputs.base
+        if isinstance(piece, PeersAfter):
+            if may_raise(self._monoid):  # possibly at what windows are before their peers
+                return None
+            return Further(self._monoid, piece.rows.start - base, piece.which, piece.last)
+        assert isinstance(lo, range)
+        return Further(self._monoid, lo.start - base)
+
+    def _at_once(self, first: Bounds, further: Further, allocate: Allocate) -> tuple[Any, Any]:
+        """The answers over windows that have a further piece, in one pass."""
+        self._younger = None
+        assert isinstance(self._window, TwoStacksLite)
+        asked = Asked(self._inputs.base, *first.ends, first.longest, first.shape)
+        return self._window.follow_with(self._inputs.values, asked, further, allocate)
 
     def _some(self, first: Bounds) -> np.ndarray:
         """Which windows have rows of the first piece."""

@@ -10,10 +10,12 @@ import numpy as np
 
 from sash.kernel import drivers
 from sash.kernel.answers import Allocate, Answers, new_array
+from sash.kernel.bind import bind_plain
 from sash.kernel.compiled import Kernel
 from sash.kernel.cursors import entered, left
 from sash.memory.columns import Table
 from sash.monoids.recipe import whole
+from sash.swag.flips import Further
 from sash.swag.in_order_state import InOrderState
 from sash.swag.inputs import (
     Asked,
@@ -238,25 +240,36 @@ class InOrder(InOrderState):
                 return self._follow_by(drivers.follow, columns, xs, asked, allocate)
 
     def _follow_by(
-        self, driver: Any, columns: Any, xs: Any, asked: Asked, allocate: Allocate
+        self,
+        driver: Any,
+        columns: Any,
+        xs: Any,
+        asked: Asked,
+        allocate: Allocate,
+        further: Further | None = None,
     ) -> tuple[Any, Any]:
         lo, hi, n = asked.lo, asked.hi, len(asked.lo)
         last = (int(lo[-1]) - self._shift, int(hi[-1]) - self._shift) if n else (0, 0)
-        kernel, cells = self._kernel(driver, columns), self._cells_ahead(*last, asked.longest)
+        monoid = self._monoid if further is None else further.monoid
+        kernel = self._kernel(driver, columns, monoid)
+        cells = self._cells_ahead(*last, asked.longest)
         if kernel is None or columns is None:
             answers: list[Any] = [None] * n
-            run = self._plain(driver)
-            self._at, self._shift = run(
-                self._q, self._at, self._shift, items(xs), asked.plain(), [None] * cells, answers
-            )
+            run = self._plain if further is None else bind_plain(monoid, self._words)
+            more: tuple[Any, ...] = () if further is None else (further.plain(),)
+            self._at, self._shift = run(driver)(
+                self._q, self._at, self._shift, items(xs), asked.plain(), [None] * cells, *more,
+                answers,
+            )  # fmt: skip
             return answers, None
         assert kernel.answer is not None
         out = Answers(kernel.answer, n, allocate(kernel.answer.layout.array_dtype, n))
         if len(self._coming) < cells:
             self._coming = Table(self._layout, cells)
+        more = () if further is None else (further.compiled(),)
         at, self._shift = kernel.run(
             self._memory.memory(), entered(self._at, self._memory.held), self._shift,
-            addresses(columns), asked.compiled(), self._coming.address, out.address,
+            addresses(columns), asked.compiled(), self._coming.address, *more, out.address,
         )  # fmt: skip
         self._at = left(at, self._memory.held)
         return out.arrays()

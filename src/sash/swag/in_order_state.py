@@ -101,7 +101,8 @@ class InOrderState(Window):
                 self._adopt(typed, kinds)
         return columns if self._layout is not None else None
 
-    def _kernel(self, driver: Any, columns: Any) -> Kernel | None:
+    def _kernel(self, driver: Any, columns: Any, monoid: Monoid | None = None) -> Kernel | None:
+        """A driver, compiled for the window's monoid, or for one that lowers otherwise."""
         if self._compiled is False:
             return None
         if self._layout is None or columns is None:
@@ -112,10 +113,11 @@ class InOrderState(Window):
                 )
             return None
         inputs = tuple(c.dtype for c in columns)
-        key = driver, inputs, self._memory.chunked
+        monoid = self._monoid if monoid is None else monoid
+        key = driver, monoid.digest, inputs, self._memory.chunked
         if key not in self._kernels:
             target = Target(
-                self._monoid, self._layout, self._words, self.cursors, self.columns,
+                monoid, self._layout, self._words, self.cursors, self.columns,
                 self._memory.chunked, inputs, self._places,
             )  # fmt: skip
             make = compiled if self._compiled else compiled_or_none

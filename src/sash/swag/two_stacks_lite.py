@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from sash.kernel.answers import Allocate, new_array
 from sash.kernel.drivers import row_at
 from sash.kernel.words import (
     ANSWER,
-    EVEN,
     FIRST_FREE,
     IN_STEP,
-    SOME,
     InputColumns,
     Memory,
     Outputs,
@@ -36,17 +35,25 @@ from sash.kernel.words import (
     one,
     outlined,
     put,
-    state_size,
-    straight,
-    straight_run,
+)
+from sash.monoids.monoid import Monoid
+from sash.swag.flips import (
+    GROUP,
+    Coming,
+    Further,
+    Piece,
+    answer,
+    answer_named,
+    answer_with_rows,
+    fill,
+    from_anchor,
+    further_row,
 )
 from sash.swag.in_order import InOrder
-from sash.swag.window import agree
+from sash.swag.inputs import Asked
+from sash.swag.window import Use, agree
 
 BACK = FIRST_FREE
-
-GROUP = 128
-"""Rows that are answered together."""
 
 
 class At(NamedTuple):
@@ -104,17 +111,6 @@ def flip(q: Any, f: int, e: int) -> None:
         v = put(q.part, i, combine(get(q.part, i), v))
 
 
-class Coming(NamedTuple):
-    """The items of a call of `follow`: item j is xs[j + first], or in its cell before `old`."""
-
-    xs: Any
-    first: int
-    old: int
-    ahead: Any  # prefixes: cell j - anchor is the back list up to item j - 1, combined; and,
-    # before them, a group of suffixes and one of prefixes
-    anchor: int
-
-
 def follow(
     memory: Memory,
     at: At,
@@ -124,19 +120,38 @@ def follow(
     ahead: Pair,
     out: Outputs,
 ) -> Any:
-    """As `drivers.follow`, a flip at a time: with all bounds known, no row decides anything.
+    """As `drivers.follow`, a flip at a time: with all bounds known, no row decides anything."""
+    new = Coming(xs, shift - windows.base, at.e, ahead, 0, windows, shift, Piece(-1, 0, 0, 0, 0))
+    return flip_by_flip(attach(memory), at, new, out)
+
+
+def follow_with(
+    memory: Memory,
+    at: At,
+    shift: int,
+    xs: InputColumns,
+    windows: Windows,
+    ahead: Pair,
+    piece: Piece,
+    out: Outputs,
+) -> Any:
+    """As `follow`, over windows that have a further piece."""
+    new = Coming(xs, shift - windows.base, at.e, ahead, 0, windows, shift, piece)
+    return flip_by_flip(attach(memory), at, new, out)
+
+
+def flip_by_flip(q: Any, at: At, new: Coming, out: Any) -> Any:
+    """The answers of all windows, and the cursors and shift.
 
     The rows between two flips are those whose windows begin before b. Their answers are a
     suffix of the front list, which is in its cell, and a prefix of the back list, which
-    `ahead` gets. Straight loops fill both, and a third one combines them. `ahead` begins
-    again with each flip, so that it stays in the processor's cache.
+    `ahead` gets. `ahead` begins again with each flip, so that it stays in the processor's cache.
     """
-    q = attach(memory)
+    windows, shift, piece = new.windows, new.shift, new.piece
     begins, ends, n = numbers(windows.lo), numbers(windows.hi), windows.n
     in_step = windows.shape == IN_STEP
     f, b, e, back = at
-    first, old = shift - windows.base, e
-    i = 0
+    i, left = 0, piece.named
     while i < n:
         begin = row_at(windows.lo, begins, i, in_step) - shift
         end = row_at(windows.hi, ends, i, in_step) - shift
@@ -147,114 +162,22 @@ def follow(
                 back = one(q)
             stop = rows_before(windows, i, b + shift)
             end = row_at(windows.hi, ends, stop - 1, in_step) - shift
-            new = Coming(xs, first, old, ahead, e - 2 * GROUP)
+            new = from_anchor(new, e - 2 * GROUP)
             back = fill(q, new, begin, flipped, e, end, back)
-            answer(q, new, windows, shift, i, stop, out)
+            if piece.alone:
+                answer_with_rows(q, new, i, stop, out)
+            else:
+                answer(q, new, i, stop, out)
+                left = answer_named(q, new, left, stop, out)
             f, e, i = row_at(windows.lo, begins, stop - 1, in_step) - shift, end, stop
         else:
+            if piece.alone:
+                give(out, i, lower(hold(q, ANSWER, further_row(q, new, i))))
             i += 1
-    for j in range(max(old, b), e):
-        put(q.part, j, lift(q, item(xs, j + first)))
+    answer_named(q, new, left, n, out)
+    for j in range(max(new.old, b), e):
+        put(q.part, j, lift(q, item(new.xs, j + new.first)))
     return At(f, b, e, hold(q, BACK, back)), shift
-
-
-def fill(q: Any, new: Coming, f: int, b: int, e: int, end: int, back: Partial) -> Partial:
-    """Suffixes of items b - 1 to f, and prefixes of the back list up to items e to end.
-
-    Neither waits for the other, so a processor works on both at once.
-    """
-    suffix = one(q)
-    prefixes = straight(new.ahead, e - new.anchor)
-    put(prefixes, 0, back)
-    both = max(0, min(b - max(f, new.old), end - e))
-    for k in range(both):
-        suffix = put(q.part, b - 1 - k, combine(coming(q, new, b - 1 - k), suffix))
-        back = put(prefixes, k + 1, combine(back, coming(q, new, e + k)))
-    for j in range(b - both - 1, f - 1, -1):
-        suffix = put(q.part, j, combine(item_or_cell(q, new, j), suffix))
-    for k in range(both, end - e):
-        back = put(prefixes, k + 1, combine(back, coming(q, new, e + k)))
-    return back
-
-
-def coming(q: Any, new: Coming, j: int) -> Partial:
-    """Item j, which is inserted now."""
-    return lift(q, item(new.xs, j + new.first))
-
-
-def item_or_cell(q: Any, new: Coming, j: int) -> Partial:
-    """Item j, from its cell where it was inserted before."""
-    return coming(q, new, j) if j >= new.old else get(q.part, j)
-
-
-def answer(q: Any, new: Coming, windows: Windows, shift: int, i: int, stop: int, out: Any) -> None:
-    """The answers of rows i to stop - 1: suffixes and prefixes, combined."""
-    begins, ends, shape = numbers(windows.lo), numbers(windows.hi), windows.shape
-    step = shape == IN_STEP
-    even = shape & EVEN != 0
-    if step or (by_one(begins, i, stop, even) and by_one(ends, i, stop, even)):
-        begin = row_at(windows.lo, begins, i, step) - shift
-        end = row_at(windows.hi, ends, i, step) - shift
-        answer_in_step(q, new, begin, end, i, stop, out)
-    elif shape & SOME and state_size(q) > 2:
-        answer_in_groups(q, new, windows, shift, i, stop, out)
-    else:
-        prefixes = straight(new.ahead, 0)
-        for k in range(i, stop):
-            if begins[k] < ends[k]:
-                suffix = get(q.part, begins[k] - shift)
-                prefix = get(prefixes, ends[k] - shift - new.anchor)
-                give(out, k, lower(hold(q, ANSWER, combine(suffix, prefix))))
-
-
-def by_one(rows: Any, i: int, stop: int, even: bool) -> bool:
-    """Whether ends of windows move by one row each time; `even`: by at most one, that is known.
-
-    So windows over regular times are in step too, wherever no row is missing. Of others, a look
-    at the first and the last end mostly says that they are not.
-    """
-    if rows[stop - 1] - rows[i] != stop - 1 - i:
-        return False
-    others = 0
-    if not even:
-        for k in range(i + 1, stop):
-            others += rows[k] - rows[k - 1] != 1
-    return others == 0
-
-
-def answer_in_groups(
-    q: Any, new: Coming, windows: Windows, shift: int, i: int, stop: int, out: Any
-) -> None:
-    """The answers of rows i to stop - 1, of which none has an empty window.
-
-    What a group of them needs is first brought together: where a state has several numbers, a
-    processor then combines several rows at once, which pays for the way.
-    """
-    begins, ends = numbers(windows.lo), numbers(windows.hi)
-    ahead = suffixes = straight(new.ahead, 0)
-    prefixes = straight(new.ahead, GROUP)
-    for k in range(i, stop, GROUP):
-        n = min(GROUP, stop - k)
-        for j in range(n):
-            put(suffixes, j, get(q.part, begins[k + j] - shift))
-            put(prefixes, j, get(ahead, ends[k + j] - shift - new.anchor))
-        for j in range(n):
-            total = combine(get(suffixes, j), get(prefixes, j))
-            give(out, k + j, lower(hold(q, ANSWER, total)))
-
-
-def answer_in_step(q: Any, new: Coming, f: int, e: int, i: int, stop: int, out: Any) -> None:
-    """The answers of rows i to stop - 1, whose windows begin at f and end at e, one row later
-    each."""
-    prefixes = straight(new.ahead, e - new.anchor)
-    k, n = 0, stop - i
-    while k < n:
-        suffixes = straight(q.part, f + k)
-        end = min(n, k + straight_run(q.part, f + k))
-        for j in range(end - k):
-            total = combine(get(suffixes, j), get(prefixes, k + j))
-            give(out, i + k + j, lower(hold(q, ANSWER, total)))
-        k = end
 
 
 STRIDE = 16
@@ -283,7 +206,25 @@ class TwoStacksLite(InOrder):
     cursors = At
     steps = (start, insert, evict, query, size)
     lists = (("front", "f", "b"), ("items", "b", "e"))
+    scratch = 1
     following = follow
+
+    def follow_with(
+        self, xs: Any, asked: Asked, further: Further, allocate: Allocate = new_array
+    ) -> tuple[Any, Any]:
+        """As `follow`, with a further piece of each window combined before answers are given."""
+        with Use(self), self._whole():
+            columns = None if isinstance(xs, list) else self._columns(xs)
+            self._memory.reserve_ring(self._at, max(asked.longest, len(self)) + 1)
+            return self._follow_by(follow_with, columns, xs, asked, allocate, further)
+
+    def compiles_with(self, xs: Any, monoid: Monoid) -> bool:
+        """Whether `follow_with` runs compiled over these items, with answers of this monoid."""
+        if isinstance(xs, list):
+            return False
+        columns = self._columns(xs)
+        self._memory.reserve_ring(self._at, len(self) + 1)  # a kernel is for one kind of cells
+        return columns is not None and self._kernel(follow_with, columns, monoid) is not None
 
     def _cells_ahead(self, lo: int, hi: int, longest: int) -> int:
         return 2 * GROUP + 1 + min(longest, max(0, hi - self._at.e))

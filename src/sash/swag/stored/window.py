@@ -145,12 +145,12 @@ class StoredWindow(InOrder):
             raise TypeError(f"{what} is for a window over a store; this one is in memory: store=…")
         return self._stored
 
-    def _kernel(self, driver: Any, columns: Any) -> Kernel | None:
+    def _kernel(self, driver: Any, columns: Any, monoid: Monoid | None = None) -> Kernel | None:
         if self._stored is not None and self._layout is not None and self._compiled is not False:
             from sash.kernel.callback import fetch
 
             self._words[segments.fetch] = fetch
-        return super()._kernel(driver, columns)
+        return super()._kernel(driver, columns, monoid)
 
     def _paged_memory(self) -> paged.PagedMemory:
         """Room for an empty window over a store."""

@@ -1,0 +1,263 @@
+"""Flips: the answers of Two-Stacks Lite between two flips, with all bounds known.
+
+Windows that begin before b, the end of the front list, are a suffix of the front list and a
+prefix of the back list. Straight loops fill both, and others combine them. Windows may have a
+further piece, which is combined before their answers are given.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sash.kernel.drivers import row_at
+from sash.kernel.words import (
+    ANSWER,
+    EVEN,
+    FIRST_FREE,
+    IN_STEP,
+    SOME,
+    Address,
+    Partial,
+    Windows,
+    combine,
+    get,
+    give,
+    hold,
+    item,
+    lift,
+    lower,
+    numbers,
+    one,
+    put,
+    state_size,
+    straight,
+    straight_run,
+)
+from sash.monoids.monoid import Monoid
+
+MORE = FIRST_FREE + 1  # after Two-Stacks Lite's own place
+
+GROUP = 128
+"""Rows that are answered together."""
+
+
+class Piece(NamedTuple):
+    """What windows have after their rows lo to hi - 1: a row each, or some of them several.
+
+    Where some have several, those of a window are its first one, and those of the next window.
+    """
+
+    row: int = -1  # input of the first window's first row, and those of others in turn; -1: none
+    alone: int = 0  # whether each window has just that row; else only those that are named
+    named: int = 0
+    which: Address = 0  # the windows that are named, the youngest first
+    last: int = 0  # how many rows the last window has
+
+
+class Further(NamedTuple):
+    """A further piece of windows, and the monoid whose answers are given with it.
+
+    That monoid is the window's own, but for how it lowers. `which`: the windows that have some
+    rows more, the youngest first; None: each has one.
+    """
+
+    monoid: Monoid
+    row: int
+    which: np.ndarray | None = None
+    last: int = 0
+
+    def compiled(self) -> Piece:
+        """As a compiled driver takes it."""
+        if self.which is None:
+            return Piece(self.row, 1)
+        return Piece(self.row, 0, len(self.which), self.which.ctypes.data, self.last)
+
+    def plain(self) -> Piece:
+        """As a driver in plain Python takes it."""
+        if self.which is None:
+            return Piece(self.row, 1)
+        which: Any = self.which.tolist()
+        return Piece(self.row, 0, len(which), which, self.last)
+
+
+class Coming(NamedTuple):
+    """The items of a call of `follow`: item j is xs[j + first], or in its cell before `old`."""
+
+    xs: Any
+    first: int
+    old: int
+    ahead: Any  # prefixes: cell j - anchor is the back list up to item j - 1, combined; and,
+    # before them, a group of suffixes and one of prefixes
+    anchor: int
+    windows: Windows
+    shift: int  # the row of item 0
+    piece: Piece
+
+
+def from_anchor(new: Coming, anchor: int) -> Coming:
+    """The same items, with prefixes from another one on."""
+    xs, first, old, ahead, _, windows, shift, piece = new
+    return Coming(xs, first, old, ahead, anchor, windows, shift, piece)
+
+
+def fill(q: Any, new: Coming, f: int, b: int, e: int, end: int, back: Partial) -> Partial:
+    """Suffixes of items b - 1 to f, and prefixes of the back list up to items e to end.
+
+    Neither waits for the other, so a processor works on both at once.
+    """
+    suffix = one(q)
+    prefixes = straight(new.ahead, e - new.anchor)
+    put(prefixes, 0, back)
+    both = max(0, min(b - max(f, new.old), end - e))
+    for k in range(both):
+        suffix = put(q.part, b - 1 - k, combine(coming(q, new, b - 1 - k), suffix))
+        back = put(prefixes, k + 1, combine(back, coming(q, new, e + k)))
+    for j in range(b - both - 1, f - 1, -1):
+        suffix = put(q.part, j, combine(item_or_cell(q, new, j), suffix))
+    for k in range(both, end - e):
+        back = put(prefixes, k + 1, combine(back, coming(q, new, e + k)))
+    return back
+
+
+def coming(q: Any, new: Coming, j: int) -> Partial:
+    """Item j, which is inserted now."""
+    return lift(q, item(new.xs, j + new.first))
+
+
+def item_or_cell(q: Any, new: Coming, j: int) -> Partial:
+    """Item j, from its cell where it was inserted before."""
+    return coming(q, new, j) if j >= new.old else get(q.part, j)
+
+
+def answer(q: Any, new: Coming, i: int, stop: int, out: Any) -> None:
+    """The answers of rows i to stop - 1: suffixes and prefixes, combined."""
+    windows, shift = new.windows, new.shift
+    begins, ends, shape = numbers(windows.lo), numbers(windows.hi), windows.shape
+    step = shape == IN_STEP
+    even = shape & EVEN != 0
+    if step or (by_one(begins, i, stop, even) and by_one(ends, i, stop, even)):
+        begin = row_at(windows.lo, begins, i, step) - shift
+        end = row_at(windows.hi, ends, i, step) - shift
+        answer_in_step(q, new, begin, end, i, stop, out)
+    elif shape & SOME and state_size(q) > 2:
+        answer_in_groups(q, new, i, stop, out)
+    else:
+        prefixes = straight(new.ahead, 0)
+        for k in range(i, stop):
+            if begins[k] < ends[k]:
+                suffix = get(q.part, begins[k] - shift)
+                prefix = get(prefixes, ends[k] - shift - new.anchor)
+                give(out, k, lower(hold(q, ANSWER, combine(suffix, prefix))))
+
+
+def by_one(rows: Any, i: int, stop: int, even: bool) -> bool:
+    """Whether ends of windows move by one row each time; `even`: by at most one, that is known.
+
+    So windows over regular times are in step too, wherever no row is missing. Of others, a look
+    at the first and the last end mostly says that they are not.
+    """
+    if rows[stop - 1] - rows[i] != stop - 1 - i:
+        return False
+    others = 0
+    if not even:
+        for k in range(i + 1, stop):
+            others += rows[k] - rows[k - 1] != 1
+    return others == 0
+
+
+def answer_in_groups(q: Any, new: Coming, i: int, stop: int, out: Any) -> None:
+    """The answers of rows i to stop - 1, of which none has an empty window.
+
+    What a group of them needs is first brought together: where a state has several numbers, a
+    processor then combines several rows at once, which pays for the way.
+    """
+    begins, ends, shift = numbers(new.windows.lo), numbers(new.windows.hi), new.shift
+    ahead = suffixes = straight(new.ahead, 0)
+    prefixes = straight(new.ahead, GROUP)
+    for k in range(i, stop, GROUP):
+        n = min(GROUP, stop - k)
+        for j in range(n):
+            put(suffixes, j, get(q.part, begins[k + j] - shift))
+            put(prefixes, j, get(ahead, ends[k + j] - shift - new.anchor))
+        for j in range(n):
+            total = combine(get(suffixes, j), get(prefixes, j))
+            give(out, k + j, lower(hold(q, ANSWER, total)))
+
+
+def answer_in_step(q: Any, new: Coming, f: int, e: int, i: int, stop: int, out: Any) -> None:
+    """The answers of rows i to stop - 1, whose windows begin at f and end at e, one row later
+    each."""
+    prefixes = straight(new.ahead, e - new.anchor)
+    k, n = 0, stop - i
+    while k < n:
+        suffixes = straight(q.part, f + k)
+        end = min(n, k + straight_run(q.part, f + k))
+        for j in range(end - k):
+            total = combine(get(suffixes, j), get(prefixes, k + j))
+            give(out, i + k + j, lower(hold(q, ANSWER, total)))
+        k = end
+
+
+def answer_with_rows(q: Any, new: Coming, i: int, stop: int, out: Any) -> None:
+    """The answers of rows i to stop - 1 whose windows have a further row each, in groups."""
+    windows, shift = new.windows, new.shift
+    begins, ends, step = numbers(windows.lo), numbers(windows.hi), windows.shape == IN_STEP
+    ahead = suffixes = straight(new.ahead, 0)
+    prefixes = straight(new.ahead, GROUP)
+    for k in range(i, stop, GROUP):
+        n = min(GROUP, stop - k)
+        for j in range(n):
+            begin = row_at(windows.lo, begins, k + j, step) - shift
+            end = row_at(windows.hi, ends, k + j, step) - shift
+            if begin < end:
+                put(suffixes, j, get(q.part, begin))
+                put(prefixes, j, get(ahead, end - new.anchor))
+            else:
+                put(suffixes, j, one(q))
+                put(prefixes, j, one(q))
+        for j in range(n):
+            total = hold(q, ANSWER, combine(get(suffixes, j), get(prefixes, j)))
+            row = further_row(q, new, k + j)
+            give(out, k + j, lower(hold(q, ANSWER, combine(total, row))))
+
+
+def further_row(q: Any, new: Coming, k: int) -> Partial:
+    """The first row of the further piece of window k."""
+    return lift(q, item(new.xs, new.piece.row + k))
+
+
+def answer_named(q: Any, new: Coming, left: int, stop: int, out: Any) -> int:
+    """The answers of the named windows before `stop` again, with the rows that they have besides.
+
+    The first `left` of them have no answers yet; gives how many then have none. Peers begin
+    their windows at one row: so none before `stop` has a peer after it, but for the last of all.
+    """
+    windows, shift, piece = new.windows, new.shift, new.piece
+    begins, ends, step = numbers(windows.lo), numbers(windows.hi), windows.shape == IN_STEP
+    which, prefixes = numbers(piece.which), straight(new.ahead, 0)
+    rest = left
+    while rest > 0 and which[rest - 1] < stop:
+        rest -= 1
+    more, before = one(q), stop + 1
+    if rest < left and stop == windows.n and piece.last > 1:
+        before = stop
+        for k in range(stop + piece.last - 2, stop - 1, -1):
+            more = hold(q, MORE, combine(further_row(q, new, k), more))
+    for j in range(rest, left):
+        k = which[j]
+        begin = row_at(windows.lo, begins, k, step) - shift
+        end = row_at(windows.hi, ends, k, step) - shift
+        row, total = further_row(q, new, k), one(q)
+        if begin < end:
+            prefix = get(prefixes, end - new.anchor)
+            total = hold(q, ANSWER, combine(get(q.part, begin), prefix))
+        if k + 1 == before:
+            more = hold(q, MORE, combine(row, more))
+            give(out, k, lower(hold(q, ANSWER, combine(total, more))))
+        else:  # one row: its partial is known to have one, which a compiler makes use of
+            more = hold(q, MORE, row)
+            give(out, k, lower(hold(q, ANSWER, combine(total, row))))
+        before = k
+    return rest
