@@ -246,7 +246,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--experiment", nargs="+", choices=names, default=names)
     parser.add_argument("--keys", nargs="+", type=int, help="instead of each experiment's own")
     parser.add_argument("--rows", type=int, default=1_000_000, help="per batch, of `rows`")
-    parser.add_argument("--every-rows", type=int, default=500_000, help="per batch of windows")
+    parser.add_argument("--every-rows", type=int, default=1_000_000, help="per batch of windows")
     parser.add_argument("--history-rows", type=int, default=10_000_000, help="of `rows` and `day`")
     parser.add_argument("--native-batches", type=int, default=2, help="of Spark's window()")
     parser.add_argument("--scale", type=float, default=1, help="of the rows on Spark")

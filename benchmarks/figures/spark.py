@@ -67,7 +67,7 @@ SPARK = Section(
 def hour(keys: int) -> Figure:
     return Figure(
         f"spark-stream-every-{keys}",
-        f"windows of an hour every 10 s, batches of 500,000 rows, {keys:,} keys",
+        f"windows of an hour every 10 s, batches of a million rows, {keys:,} keys",
         "streaming_every",
         column("sash / window()", keys=keys),
         faster("Spark's `window()`"),
