@@ -28,7 +28,7 @@ def totals(data: Any, **options: Any) -> Any:
     return work.agg(**{name: each.over("1 minute") for name, each in asked.items()})
 
 
-@pytest.mark.parametrize("cache", [True, False])
+@pytest.mark.parametrize("cache", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_a_shuffle_moves_slices(spark: SparkSession, tmp_path: Path, cache: bool) -> None:
     """From the second batch on, which knows the watermark before it; not without local files."""
     table = streams.rows(np.random.default_rng(4), 1200, disorder=120)
