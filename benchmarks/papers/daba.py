@@ -120,12 +120,27 @@ def throughput_checks(operator: str, is_dynamic: bool, found: Data) -> list[Chec
     insertion, so nothing is combined and it is no part of the checks."""
     more = from_on(found, 4)
     flat = [is_flat(more, name) for name in COMPETITORS if name in found.names]
-    checks = [one._replace(claim=f"{one.claim} from 4 items on") for one in flat]
+    names = [name for name in COMPETITORS if name in found.names]
+    checks = [
+        one._replace(claim=f"{one.claim} from 4 items on", why=small_windows(more, name))
+        for one, name in zip(flat, names, strict=True)
+    ]
     checks += lite_checks(more)
     if is_dynamic and operator == "bloom":
         rivals = [name for name in COMPETITORS if name != "FlatFIT"]
         checks += explained((is_ahead(more, "FlatFIT", name) for name in rivals), SMALL_FILTERS)
     return checks
+
+
+def small_windows(found: Data, name: str) -> str:
+    """Where a line is highest, and how flat it is in larger windows."""
+    line = found[name]
+    large = [rate for n, rate in line.items() if n >= 256] or list(line.values())
+    best = max(line, key=lambda n: line[n])
+    return (
+        f"It is fastest in windows of {best:,} items; from 256 items on, "
+        f"the largest is {max(large) / min(large):.2f} times the smallest."
+    )
 
 
 SMALL_FILTERS = (
