@@ -130,11 +130,21 @@ def _written(found: DataFrame, sink: Sink) -> int:
 
     def save(place: Path) -> int:
         options = {"header": True} if sink.format == "csv" else {}
-        writer = found.write.format(sink.format).options(**(options | sink.options))
+        counted, seen = _counted(found)
+        writer = counted.write.format(sink.format).options(**(options | sink.options))
         writer.save(str(place))
-        return _rows(found.sparkSession, sink, place)
+        return int(seen.get["rows"])
 
     return sinks.write(sink, save)
+
+
+def _counted(found: DataFrame) -> tuple[DataFrame, Any]:
+    """Rows that are counted while they are written, and what will have the count as `rows`."""
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as F
+
+    seen = Observation()
+    return found.observe(seen, F.count(F.lit(1)).alias("rows")), seen
 
 
 def _rows(spark: SparkSession, sink: Sink, place: Path) -> int:
