@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from sash.engine import partition as loops
-from sash.engine.fixed import is_fixed, rebuilt, room
+from sash.engine.fixed import is_movable, rebuilt, room
 from sash.engine.team import Team
 
 INT64 = np.dtype(np.int64)
@@ -58,13 +58,13 @@ class Arrangement:
 
     def into(self, column: pa.Array) -> pa.Array:
         """A column's rows in order."""
-        if not is_fixed(column.type):
+        if not is_movable(column.type):
             return column.take(pa.array(self.order))
         return rebuilt(column, lambda cells: self._move(cells, self._by_rank))
 
     def back(self, column: pa.Array) -> pa.Array:
         """A column of answers in the order that rows had."""
-        if not is_fixed(column.type):
+        if not is_movable(column.type):
             return column.take(pa.array(self.ranks))
         return rebuilt(column, lambda cells: self._move(cells, not self._by_rank))
 

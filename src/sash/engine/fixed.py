@@ -48,19 +48,36 @@ def known_of(column: pa.Array) -> np.ndarray:
 
 
 def true_of(condition: pa.BooleanArray) -> np.ndarray:
-    """Which values of a condition without nulls are true, as bytes."""
+    """Which values of a condition are true, as bytes; of nulls, anything."""
     return bits_of(condition.buffers()[1], condition.offset, len(condition))
 
 
 def column_of(kind: pa.DataType, cells: np.ndarray, known: np.ndarray | None) -> pa.Array:
     """A column of values, null where they are not `known`."""
-    valid = None if known is None else pa.py_buffer(np.packbits(known, bitorder="little"))
+    valid = None if known is None else _packed(known)
     return pa.Array.from_buffers(kind, len(cells), [valid, pa.py_buffer(cells)])
+
+
+def conditions_of(true: np.ndarray, known: np.ndarray | None) -> pa.BooleanArray:
+    """A column of booleans from bytes, null where they are not `known`."""
+    valid = None if known is None else _packed(known)
+    return pa.Array.from_buffers(pa.bool_(), len(true), [valid, _packed(true)])
+
+
+def _packed(bits: np.ndarray) -> pa.Buffer:
+    return pa.py_buffer(np.packbits(bits, bitorder="little"))
+
+
+def is_movable(kind: pa.DataType) -> bool:
+    """Whether a column's values can be moved as cells: booleans as bytes."""
+    return is_fixed(kind) or pa.types.is_boolean(kind)
 
 
 def rebuilt(column: pa.Array, move: Callable[[np.ndarray], np.ndarray]) -> pa.Array:
     """A column whose values, and what says which are null, have been moved."""
     known = move(known_of(column)) if column.null_count else None
+    if pa.types.is_boolean(column.type):
+        return conditions_of(move(true_of(column)), known)
     return column_of(column.type, move(cells_of(column)), known)
 
 

@@ -110,7 +110,7 @@ class Ranks:
         given = (np.ascontiguousarray(side, np.int64) for side in (bounds.lo, bounds.hi))
         if len(tape) == 0:  # no row has come since
             return Bounds.of(*(np.minimum(side, tape.base) for side in given))
-        lo, hi = np.empty(n, np.int64), np.empty(n, np.int64)
+        lo, hi = room(n, np.int64), room(n, np.int64)
         arrays = (*given, lo, hi)
         places = (number for a in arrays for number in (a.ctypes.data, 0))
         memory = (0, 0, tape.data, 0, *places, 0)
