@@ -165,7 +165,7 @@ def lesser(a: Any, b: Any) -> Any:
 def merged_two(a: Any, b: Any) -> Any:
     """The moments of two sets together; neither is empty."""
     n, least = a[N] + b[N], lesser(a[LEAST], b[LEAST])
-    d = (b[SHIFT] - a[SHIFT]) + (b[LEAST] - a[LEAST])
+    d = (b[SHIFT] + (b[LEAST] - a[LEAST])) - a[SHIFT]
     part = d * (b[N] / n)
     shift = a[SHIFT] + (a[LEAST] - least) + part
     return (n, least, shift, a[M2] + b[M2] + d * part * a[N])
