@@ -128,23 +128,16 @@ def _written(found: DataFrame, sink: Sink) -> int:
         found.show(20, truncate=False)
         return count
 
+    from sash.spark.progress import counted
+
     def save(place: Path) -> int:
         options = {"header": True} if sink.format == "csv" else {}
-        counted, seen = _counted(found)
-        writer = counted.write.format(sink.format).options(**(options | sink.options))
+        rows, seen = counted(found)
+        writer = rows.write.format(sink.format).options(**(options | sink.options))
         writer.save(str(place))
         return int(seen.get["rows"])
 
     return sinks.write(sink, save)
-
-
-def _counted(found: DataFrame) -> tuple[DataFrame, Any]:
-    """Rows that are counted while they are written, and what will have the count as `rows`."""
-    from pyspark.sql import Observation
-    from pyspark.sql import functions as F
-
-    seen = Observation()
-    return found.observe(seen, F.count(F.lit(1)).alias("rows")), seen
 
 
 def _rows(spark: SparkSession, sink: Sink, place: Path) -> int:

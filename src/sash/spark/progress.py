@@ -1,4 +1,6 @@
-"""Progress: what a stream's micro-batches did, a line each, from Spark's own listener."""
+"""Progress: what a stream's micro-batches did, a line each, from Spark's own listener; and how
+many rows a batch has.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +8,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
+from pyspark.sql import DataFrame, Observation
+from pyspark.sql import functions as F
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 from sash.engine.stream.stats import Stats
@@ -17,6 +21,12 @@ RECENT = 1000
 """Micro-batches of which the figures are kept."""
 
 Figures = dict[str, Any]
+
+
+def counted(rows: DataFrame) -> tuple[DataFrame, Observation]:
+    """Rows that are counted as they are written, and what then has their number as `rows`."""
+    seen = Observation()
+    return rows.observe(seen, F.count(F.lit(1)).alias("rows")), seen
 
 
 def figures_of(progress: Any) -> list[Figures]:
