@@ -162,6 +162,7 @@ def test_answers_of_every_type_come_back(threads: Team) -> None:
         "word": sf.last("w").over(sash.rows(2)),
         "most": sf.max("w").over(sash.rows(4)),
         "some": sf.count("x").over(sash.range_between(-50, -1)),
+        "any": sf.max("x").over(sash.rows(5)) > 0.9,  # null where all are
         "all": sf.collect_list("w").over(sash.rows(2)),
     }
     found = sash.windowed(table, "k", time="t").agg(**asked)

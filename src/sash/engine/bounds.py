@@ -79,6 +79,7 @@ class Bounds:
     ) -> None:
         self.ends = lo, hi
         self.longest, self.shortest, self.even = longest, shortest, even
+        self.grow = even  # whether neither end ever goes back, which bounds of rows' own may
 
     @property
     def shape(self) -> int:

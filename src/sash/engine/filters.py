@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,6 +45,14 @@ def keeper() -> Any:
     return compiled(keep, time_target(np.dtype(np.int64), Lengths, Columns)).run
 
 
+def kept_of(passes: np.ndarray, cells: np.ndarray) -> np.ndarray:
+    """The cells of rows that pass."""
+    kept = room(len(cells) + 1, np.int64)
+    places = (array.ctypes.data for array in (passes, cells, kept))
+    memory = (*(number for place in places for number in (place, 0)), 0)
+    return kept[: keeper()(memory, len(cells))]
+
+
 class Passing:
     """The rows that pass a condition; windows of rows become windows of those that pass.
 
@@ -53,25 +62,26 @@ class Passing:
 
     def __init__(self) -> None:
         self._ranks = Ranks()
-        self._mask: pa.Array | None = None
-        self._passes = np.zeros(0, np.uint8)
         self._found: dict[int, tuple[Bounds, Bounds]] = {}  # of the block at work
 
-    def take(self, condition: pa.Array) -> None:
-        """Take the condition of a batch's rows."""
-        self._mask = pc.fill_null(condition, False) if condition.null_count else condition
-        self._passes = true_of(self._mask)
-        self._ranks.mark(self._passes)
+    def take(self, condition: pa.Array, columns: Mapping[str, pa.Array]) -> dict[str, pa.Array]:
+        """Take the condition of a batch's rows; give the rows of the columns that pass.
 
-    def only(self, column: pa.Array) -> pa.Array:
-        """The rows of a column, of the batch that was taken last, that pass."""
-        kind = column.type
-        if column.null_count or not is_fixed(kind) or kind.bit_width != 64:
-            return column.filter(self._mask)
-        kept = room(len(column) + 1, np.int64)
-        places = (array.ctypes.data for array in (self._passes, cells_of(column), kept))
-        memory = (*(number for place in places for number in (place, 0)), 0)
-        return column_of(kind, kept[: keeper()(memory, len(column))], None)
+        The first column is kept while they are counted.
+        """
+        mask = pc.fill_null(condition, False) if condition.null_count else condition
+        passes, found, counted = true_of(mask), {}, False
+        for name, column in columns.items():
+            if column.null_count or not is_fixed(column.type) or column.type.bit_width != 64:
+                found[name] = column.filter(mask)
+                continue
+            cells = cells_of(column)
+            kept = kept_of(passes, cells) if counted else self._ranks.mark_keeping(passes, cells)
+            counted = True
+            found[name] = column_of(column.type, kept, None)
+        if not counted:
+            self._ranks.mark(passes)
+        return found
 
     def of(self, bounds: Bounds | Pieces) -> Bounds | Pieces:
         """The same windows among the rows that pass; kept for the next caller."""

@@ -123,5 +123,7 @@ class Filling:
     def column(self) -> pa.Array | pa.ChunkedArray:
         """All that has been put."""
         if self._kind is None:
-            return pa.chunked_array([self._pieces[row] for row in sorted(self._pieces)])
+            pieces = [self._pieces[row] for row in sorted(self._pieces)]
+            movable = is_movable(pieces[0].type)
+            return pa.concat_arrays(pieces) if movable else pa.chunked_array(pieces)
         return column_of(self._kind, self._cells, self._known if len(self._known) else None)

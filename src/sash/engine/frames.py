@@ -113,10 +113,13 @@ def measuring() -> Any:
 
 
 def measured(lo: np.ndarray, hi: np.ndarray, even: bool = False) -> passes.Bounds:
-    """Bounds whose ends have been found; one that ends before it begins is changed to be empty."""
+    """Bounds whose ends have been found, and only grow; one that ends before it begins is changed
+    to be empty."""
     memory = (lo.ctypes.data, 0, hi.ctypes.data, 0, 0)
     longest, shortest = measuring()(memory, lengths.Lengths(0, 0), len(lo))
-    return passes.Bounds(lo, hi, longest, shortest, even)
+    found = passes.Bounds(lo, hi, longest, shortest, even)
+    found.grow = True
+    return found
 
 
 class EndFinder:

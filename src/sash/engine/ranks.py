@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 import pyarrow as pa
 
-from sash.engine.bounds import FURTHEST, Bounds
+from sash.engine.bounds import Bounds
 from sash.engine.fixed import known_of, room
-from sash.engine.frames import time_target
+from sash.engine.frames import measured, time_target
 from sash.engine.lengths import Lengths
 from sash.engine.pieces import Pieces
 from sash.engine.tape import Tape
@@ -40,18 +40,36 @@ def count_known(memory: Memory, n: int, before: int) -> int:
     return before
 
 
-def rank_windows(memory: Memory, n: int, base: int, end: int, known: int) -> Lengths:
+class Kept(NamedTuple):
+    """The columns that `count_and_keep` reads and writes."""
+
+    known: Int8
+    ranks: Int64
+    values: Int64
+    kept: Int64
+    held: int
+
+
+def count_and_keep(memory: Memory, n: int, before: int) -> int:
+    """As `count_known`; the values of known rows move to the front: each is written, and few
+    stay."""
+    q = attach(memory)
+    count = 0
+    for i in range(n):
+        q.ranks[i] = before + count
+        q.kept[count] = q.values[i]
+        count += q.known[i]
+    return before + count
+
+
+def rank_windows(memory: Memory, n: int, base: int, end: int, known: int) -> int:
     """n windows among the known rows, of which there are `known` before row `end`."""
     q = attach(memory)
     for i in range(n):
         q.to_lo[i] = rank(q, q.lo[i], base, end, known)
     for i in range(n):
         q.to_hi[i] = rank(q, q.hi[i], base, end, known)
-    longest, shortest = 0, FURTHEST
-    for i in range(n):
-        rows = q.to_hi[i] - q.to_lo[i]
-        longest, shortest = max(longest, rows), min(shortest, rows)
-    return Lengths(longest, shortest)
+    return n
 
 
 def rank(q: Any, row: int, base: int, end: int, known: int) -> int:
@@ -62,9 +80,9 @@ def rank(q: Any, row: int, base: int, end: int, known: int) -> int:
 
 
 @functools.cache
-def loop(driver: Callable[..., Any]) -> Any:
+def loop(driver: Callable[..., Any], columns: type = Columns) -> Any:
     """A compiled loop."""
-    return compiled(driver, time_target(np.dtype(np.int64), Lengths, Columns)).run
+    return compiled(driver, time_target(np.dtype(np.int64), Lengths, columns)).run
 
 
 class Ranks:
@@ -85,14 +103,25 @@ class Ranks:
 
     def mark(self, known: np.ndarray) -> None:
         """Count rows, of which some are known."""
+        self._count(known, loop(count_known), (0,) * 9)
+
+    def mark_keeping(self, known: np.ndarray, cells: np.ndarray) -> np.ndarray:
+        """Count rows, of which some are known; gives the cells, of 64 bits, of those."""
+        kept = room(len(known) + 1, np.int64)
+        places = (cells.ctypes.data, 0, kept.ctypes.data, 0, 0)
+        return kept[: self._count(known, loop(count_and_keep, Kept), places)]
+
+    def _count(self, known: np.ndarray, run: Any, more: tuple[int, ...]) -> int:
+        """Count rows by a loop, with `more` that it reads and writes; gives how many are known."""
         if self._tape is None:
             self._tape = Tape(np.int64)
             self._tape.base, self._known = self._rows, self._rows
         flags, counted = np.ascontiguousarray(known).view(np.int8), room(len(known), np.int64)
-        memory = (flags.ctypes.data, 0, counted.ctypes.data, *(0,) * 10)
-        self._known = loop(count_known)(memory, len(known), self._known)
+        memory = (flags.ctypes.data, 0, counted.ctypes.data, 0, *more)
+        before, self._known = self._known, run(memory, len(known), self._known)
         self._tape.add(counted)
         self._rows += len(known)
+        return self._known - before
 
     @overload
     def of(self, bounds: Bounds) -> Bounds: ...
@@ -115,7 +144,8 @@ class Ranks:
         places = (number for a in arrays for number in (a.ctypes.data, 0))
         memory = (0, 0, tape.data, 0, *places, 0)
         end = tape.base + len(tape)
-        return Bounds(lo, hi, *loop(rank_windows)(memory, n, tape.base, end, self._known))
+        loop(rank_windows)(memory, n, tape.base, end, self._known)
+        return measured(lo, hi) if bounds.grow else Bounds.of(lo, hi)
 
     def before(self, row: int) -> int:
         """How many known rows come before one."""

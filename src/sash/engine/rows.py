@@ -118,11 +118,10 @@ class Rows:
         """The columns that are read of the rows that pass a condition, each filtered once."""
         if condition is None:
             return columns
-        passing = self._passing[condition]
-        passing.take(columns[condition])
         states = [state for state in self.plan.states if state.condition == condition]
         names = dict.fromkeys(name for s in states for name in s.columns or (self.query.time,))
-        return {name: passing.only(columns[name]) for name in names}
+        passing = self._passing[condition]
+        return passing.take(columns[condition], {name: columns[name] for name in names})
 
     def among(self, condition: str | None, bounds: Any) -> Any:
         """Windows of rows as windows of those that pass a condition."""
