@@ -6,11 +6,13 @@ compiled code calls, inlined into the driver's loop. Importing this file imports
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import gc
 import inspect
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -22,6 +24,7 @@ from sash.kernel import cache, code, machine, sent, source, words
 from sash.kernel.arithmetic import fitting, follows_python
 from sash.kernel.bind import Binder, is_ours
 from sash.kernel.compiled import Answer, Kernel, Target, records_of
+from sash.kernel.inner import inner
 from sash.kernel.layout import Layout
 from sash.kernel.typing import record_type, user_types
 from sash.monoids.captured import names_of
@@ -44,7 +47,7 @@ def kernel(driver: Callable[..., Any], target: Target, name: str) -> Kernel:
     own = f"{shipped}_{fingerprint(code.processor())[:8]}"
     found = _loaded(driver, sent.received(own)) or _loaded(driver, cache.read(own))
     if found is None:
-        with cache.locked(own):
+        with cache.locked(own), _without_collection():
             found = _loaded(driver, cache.read(own)) or _compiled(driver, target, name, own)
     return replace(found, name=own)
 
@@ -74,6 +77,19 @@ def _compiled(driver: Callable[..., Any], target: Target, name: str, file: str) 
         cache.write(file, cache.Entry({**notes, "processor": code.processor()}, blob))
     _say(target.monoid, time.perf_counter() - start, blob is not None)
     return Kernel(made.entry_point, answer)
+
+
+@contextlib.contextmanager
+def _without_collection() -> Iterator[None]:
+    """Python's collector of cycles waits: numba makes many objects and little garbage, and each
+    collection looks at all objects of the process, a tenth of the time and more."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _say(monoid: Monoid, seconds: float, is_kept: bool) -> None:
@@ -121,7 +137,7 @@ def _jit(monoid: Monoid, name: str) -> Jit:
     def jit(copy: Any, original: Any) -> Any:
         copy.__name__ = copy.__qualname__ = f"{original.__name__}_{name}"
         inline = not getattr(original, "__outlined__", False)
-        return machine.inner(copy, inline, **_rules(copy, original, monoid))
+        return inner(copy, inline, **_rules(copy, original, monoid))
 
     return jit
 

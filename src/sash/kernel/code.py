@@ -18,6 +18,7 @@ from numba import njit
 from numba.core import serialize
 from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.environment import lookup_environment
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 
@@ -54,7 +55,12 @@ def compile_driver(
     copy = FunctionType(driver.__code__, around, f"{driver.__name__}_{name}")
     made = njit(signature, nogil=True, **JIT)(copy)
     # Found by its signature: numba takes two named tuples of the same shape for one type.
-    return made.overloads[signature]
+    found = made.overloads[signature]
+    for each in _environments(found):  # those of inner functions are set nowhere else
+        environment = lookup_environment(each)
+        if environment is not None:
+            cpu_target.target_context.codegen().set_env(each, environment)
+    return found
 
 
 def dump(made: Any) -> bytes | None:
@@ -106,12 +112,16 @@ def _needed(library: Any) -> list[str]:
 
 def _names(made: Any) -> bytes:
     """A module, as bitcode, that only has the names by which numba finds its way into the code."""
-    variables = made.library._final_module.global_variables
-    environments = [x.name for x in variables if x.name.startswith("_ZN08NumbaEnv")]
-    lines = [f'@"{name}" = global ptr null' for name in environments]
+    lines = [f'@"{name}" = global ptr null' for name in _environments(made)]
     lines.append(f'define void @"{made.fndesc.llvm_cpython_wrapper_name}"() {{ ret void }}')
     bitcode: bytes = llvm.parse_assembly("\n".join(lines)).as_bitcode()
     return bitcode
+
+
+def _environments(made: Any) -> list[str]:
+    """The variables of the environments of a driver and of the functions inside it."""
+    variables = made.library._final_module.global_variables
+    return [x.name for x in variables if x.name.startswith("_ZN08NumbaEnv")]
 
 
 def _is_missing(name: str) -> bool:

@@ -75,7 +75,7 @@ class Target:
 
 # What a kernel's machine code is made by, besides its driver, its algorithm and its monoid.
 MAKERS = (
-    "arithmetic", "bind", "build", "code", "compiled", "layout", "machine", "source",
+    "arithmetic", "bind", "build", "code", "compiled", "inner", "layout", "machine", "source",
     "typing", "words",
 )  # fmt: skip
 

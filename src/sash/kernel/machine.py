@@ -13,19 +13,6 @@ from sash.kernel.words import BELOW
 JIT = {"error_model": "numpy"}
 
 
-def inner(function: Any, inline: bool, **options: Any) -> Any:
-    """A function that only compiled code calls, jitted.
-
-    Compiling takes half as long without the wrappers by which Python would call it, and
-    without a version of its own for every literal that it is called with.
-    """
-    options = {**JIT, "forceinline": inline, **options}
-    jitted = njit(**options, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
-    template = jitted.get_call_template
-    jitted.get_call_template = lambda args, kws: template(tuple(map(types.unliteral, args)), kws)
-    return jitted
-
-
 def _place(context: Any, builder: Any, base: Any, offset: Any, model: Any) -> Any:
     """The pointer to a number: from its base, so that LLVM sees which steps a loop takes."""
     start = builder.inttoptr(base, context.get_value_type(types.voidptr))
