@@ -1,7 +1,22 @@
-"""What all tests share: how Hypothesis runs, and that it does not look at the clock."""
+"""What all tests share: how Hypothesis runs, Spark's Java, and which tests come first."""
 
+import os
+
+import pytest
 from hypothesis import settings
 
 # A busy machine is not a failing test: an example may take as long as it takes.
 settings.register_profile("sash", deadline=None)
 settings.load_profile("sash")
+
+# Spark of the tests, and of the programs that they start, lives for minutes: the compiler that
+# makes faster code of what runs for longer takes as much time as all the rest of it.
+FOR_SHORT_RUNS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+for variable in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
+    os.environ.setdefault(variable, FOR_SHORT_RUNS)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests with a Spark session come first: one worker of several begins with the first tests, and
+    others take tests from the end of its list, so that few of them start a Spark of their own."""
+    items.sort(key=lambda item: "spark" not in getattr(item, "fixturenames", ()))

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import math
 import warnings
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,6 +31,36 @@ def test_a_function_that_numba_can_not_compile_warns_once_and_goes_on() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         swag.TwoStacksLite(monoid).slide(xs, 3)
+
+
+@pytest.fixture
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SASH_CACHE_DIR", str(tmp_path))
+
+
+@pytest.mark.usefixtures("empty_cache")
+def test_only_the_driver_becomes_machine_code() -> None:
+    """Not the words that it uses: LLVM's engine takes longer for each kernel, the more it has."""
+    from numba.core.registry import cpu_target
+
+    known = cpu_target.target_context.codegen()._engine._defined_symbols
+    before = set(known)
+    monoid = Monoid("of its own", 1, lambda x: x % 5 + 1, lambda a, b: a * b % 10_007)
+    assert swag.DABALite(monoid, compiled=True).slide(np.arange(4), 2).tolist() == [1, 2, 6, 12]
+    functions = {name for name in known - before if name.startswith("_ZN4sash")}
+    assert any("slide" in name for name in functions)
+    assert not {name for name in functions if name.startswith("_ZN4sash6kernel5build")}
+
+
+@pytest.mark.usefixtures("empty_cache")
+@pytest.mark.parametrize(
+    "combine", [lambda a, b: a + b - 17 + 17, lambda a, b: a + b + len(input())]
+)
+def test_the_collector_of_cycles_is_on_again(combine: Callable[[int, int], int]) -> None:
+    """After a kernel that was compiled, and after one that could not be."""
+    with contextlib.suppress(CannotCompile):
+        swag.DABALite(Monoid("collected", 0, int, combine), compiled=True).slide(np.arange(3), 2)
+    assert gc.isenabled()
 
 
 def test_compiled_true_makes_it_an_error() -> None:

@@ -89,8 +89,8 @@ def test_every_frame(spark: SparkSession, tmp_path: Path) -> None:
 
 def test_windows_by_time_alone(spark: SparkSession, tmp_path: Path) -> None:
     """Several keys, no local copies of pages; late rows are those that Spark holds late."""
-    table = streams.rows(np.random.default_rng(2), 400, disorder=120)
-    files = [*streams.cut(table, 4), streams.last()]
+    table = streams.rows(np.random.default_rng(2), 300, disorder=120)
+    files = [*streams.cut(table, 3), streams.last()]
     late = streams.late(files, DELAY)
     streams.write(tmp_path / "in", files)
     stream = streams.source(spark, tmp_path / "in")
@@ -99,14 +99,14 @@ def test_windows_by_time_alone(spark: SparkSession, tmp_path: Path) -> None:
     assert late
     assert streams.differing(found, by_time(streams.without(table, late)), ["i"]) == {}
     assert sum(each["rows_late"] for each in figures) == len(late)
-    assert [each["rows_in"] for each in figures] == [100] * 4 + [1, 0]
+    assert [each["rows_in"] for each in figures] == [100] * 3 + [1, 0]
     assert sum(each["rows_out"] for each in figures) == found.num_rows
     assert figures[-1]["state_rows"] == 1  # the last row waits, all others have gone
 
 
 def test_windows_every_slide(spark: SparkSession, tmp_path: Path) -> None:
-    table = streams.rows(np.random.default_rng(3), 400, disorder=120)
-    files = [*streams.cut(table, 4), streams.last()]
+    table = streams.rows(np.random.default_rng(3), 300, disorder=120)
+    files = [*streams.cut(table, 3), streams.last()]
     late = streams.late(files, DELAY)
     streams.write(tmp_path / "in", files)
     streams.run(slides(streams.source(spark, tmp_path / "in"), late="side", shards=2), tmp_path)
@@ -124,7 +124,7 @@ def test_windows_every_slide(spark: SparkSession, tmp_path: Path) -> None:
 def test_at_once_as_known(spark: SparkSession, tmp_path: Path) -> None:
     """emit="arrival": each row in its own micro-batch, over no key."""
     table = streams.rows(np.random.default_rng(4), 300, disorder=120)
-    files = streams.cut(table, 4)
+    files = streams.cut(table, 3)
     late = streams.late(files, DELAY)
     streams.write(tmp_path / "in", files)
     stream = streams.source(spark, tmp_path / "in")
@@ -137,7 +137,7 @@ def test_at_once_as_known(spark: SparkSession, tmp_path: Path) -> None:
     found = streams.written(spark, tmp_path)
     assert late
     assert streams.differing(found, pa.concat_tables(expected), ["i"]) == {}
-    assert [each["rows_out"] for each in figures[:4]] == [t.num_rows for t in expected]
+    assert [each["rows_out"] for each in figures[:3]] == [t.num_rows for t in expected]
 
 
 @pytest.mark.slow
