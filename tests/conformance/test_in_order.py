@@ -39,10 +39,12 @@ def test_random_operations_agree_with_recalculation(
     monoid = case.make()
     for _ in range(2):
         window: Any = algorithm(monoid, compiled=compiled)
-        run(window, Oracle(monoid), random, case, steps=60)
+        run(window, Oracle(monoid), random, case, 60, compiled)
 
 
-def run(window: Any, oracle: Oracle, random: Random, case: Case, steps: int) -> None:
+def run(
+    window: Any, oracle: Oracle, random: Random, case: Case, steps: int, compiled: bool
+) -> None:
     """Random operations on both; a growing phase, then a shrinking one, and so on."""
     for step in range(steps):
         growing = step // 15 % 2 == 0
@@ -50,13 +52,16 @@ def run(window: Any, oracle: Oracle, random: Random, case: Case, steps: int) -> 
             ["insert", "evict", "insert_many", "evict_many", "slide", "snapshot", "drain"],
             [5, 2, 4, 1, 2, 1, 0.3] if growing else [2, 5, 1, 4, 2, 1, 0.3],
         )[0]
-        window = apply(operation, window, oracle, random, case)
+        if operation == "snapshot":
+            window = swag.restore(window.snapshot(), window.monoid, compiled=compiled)
+        else:
+            apply(operation, window, oracle, random, case)
         assert len(window) == len(oracle.items), operation
         assert same(window.query(), oracle.query()), (operation, oracle.items)
         window.check()
 
 
-def apply(operation: str, window: Any, oracle: Oracle, random: Random, case: Case) -> Any:
+def apply(operation: str, window: Any, oracle: Oracle, random: Random, case: Case) -> None:
     def drawn(most: int) -> list[Any]:
         return [case.draw(random) for _ in range(random.randint(1, most))]
 
@@ -77,12 +82,9 @@ def apply(operation: str, window: Any, oracle: Oracle, random: Random, case: Cas
         oracle.evict_many(k)
     elif operation == "slide":
         slide(window, oracle, drawn(60), random.randint(1, 40), case)
-    elif operation == "snapshot":
-        return swag.restore(window.snapshot(), window.monoid)
     elif operation == "drain":
         window.evict_many(len(oracle.items))
         oracle.evict_many(len(oracle.items))
-    return window
 
 
 def slide(window: Any, oracle: Oracle, xs: list[Any], size: int, case: Case) -> None:
@@ -90,6 +92,22 @@ def slide(window: Any, oracle: Oracle, xs: list[Any], size: int, case: Case) -> 
     assert len(answers) == len(xs)
     for answer, expected in zip(answers, oracle.slide(xs, size), strict=True):
         assert same(answer, expected)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("algorithm", IN_ORDER)
+def test_a_snapshot_goes_on_the_other_way(algorithm: type[swag.Window], compiled: bool) -> None:
+    """A window of plain Python as a compiled one, and a compiled one as one of plain Python."""
+    case, random = fitting(algorithm, CORE)[0], Random(3)
+    monoid = case.make()
+    window: Any = algorithm(monoid, compiled=not compiled)
+    oracle = Oracle(monoid)
+    apply("insert_many", window, oracle, random, case)
+    window = swag.restore(window.snapshot(), monoid, compiled=compiled)
+    for operation in ("evict", "insert_many", "evict_many", "slide"):
+        apply(operation, window, oracle, random, case)
+        assert same(window.query(), oracle.query()), (operation, oracle.items)
+        window.check()
 
 
 @pytest.mark.parametrize("algorithm", IN_ORDER)

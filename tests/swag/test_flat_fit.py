@@ -98,7 +98,7 @@ def test_any_range_at_any_time(compiled: bool) -> None:
             last = random.randint(0, len(items))
             assert window.query(last=last) == recalculated(monoid, items[len(items) - last :])
         if step % 50 == 49:
-            window = swag.restore(window.snapshot(), monoid)
+            window = swag.restore(window.snapshot(), monoid, compiled=compiled)
         window.check()
 
 

@@ -94,7 +94,7 @@ def test_random_operations_with_bulk_evictions(compiled: bool) -> None:
         assert window.query() == recalculated(monoid, items)
         window.check()
         if step % 50 == 25:
-            window = swag.restore(window.snapshot(), monoid)
+            window = swag.restore(window.snapshot(), monoid, compiled=compiled)
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -212,7 +212,7 @@ def test_random_runs_with_removals_agree_with_a_list(case: Any, compiled: bool) 
             window.slide(np.array(xs) if compiled else xs, size)
             items = (items + xs)[-size:]
         else:
-            window = swag.restore(window.snapshot(), monoid)
+            window = swag.restore(window.snapshot(), monoid, compiled=compiled)
         if random.random() < 0.7:  # or several events to a firing
             expected: Any = monoid.identity
             for x in items:
