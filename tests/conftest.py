@@ -17,6 +17,11 @@ for variable in ("SPARK_SUBMIT_OPTS", "SPARK_LAUNCHER_OPTS"):
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests with a Spark session come first: one worker of several begins with the first tests, and
-    others take tests from the end of its list, so that few of them start a Spark of their own."""
-    items.sort(key=lambda item: "spark" not in getattr(item, "fixturenames", ()))
+    """Tests with a Spark session come first. Workers begin with equal parts of the list, and one
+    that is done takes tests from the end of another's: so one worker has all tests with Spark,
+    which takes half a minute to warm up, and no long test is left for the end."""
+    items.sort(key=lambda item: not has_spark(item))
+
+
+def has_spark(item: pytest.Item) -> bool:
+    return "spark" in getattr(item, "fixturenames", ()) or "spark" in item.path.parts

@@ -45,7 +45,7 @@ def compare(query: str, oracle: duckdb.DuckDBPyConnection) -> None:
 def test_statements_of_the_grammar_equal_duckdb(
     seed: int, oracle: duckdb.DuckDBPyConnection
 ) -> None:
-    for query in statements(20, seed):
+    for query in statements(12, seed):
         compare(query, oracle)
 
 
