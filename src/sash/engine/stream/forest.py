@@ -24,14 +24,16 @@ import numpy as np
 import pyarrow as pa
 
 from sash.engine.columns import numbers, one_array
+from sash.engine.stream.blocks import Blocks, Cuts, are_small, blocks_of
 from sash.engine.stream.buffer import Buffer
-from sash.engine.stream.bulk_rows import Rows, Selected, Wanted, selected, taken
+from sash.engine.stream.bulk_rows import Rows, taken
 from sash.engine.stream.carried import Carried
 from sash.engine.stream.items import Items
 from sash.engine.stream.manifest import Node, Trunk
 from sash.engine.stream.maps import KeyMap, Located, Part, located, part_of, prefix, whole_of
 from sash.engine.stream.pages import CHECK, KEY, Page, Pages
 from sash.engine.stream.partials import PartialState
+from sash.engine.stream.selected import Folding, Selected, Wanted, selected
 from sash.engine.stream.sorted_keys import order_of, prove_equal, starts, unique
 
 SMALL = 8192
@@ -61,6 +63,9 @@ class Forest:
         self.leaves = sorted(found, key=_first)  # in order of time; their times are disjoint
         read = {name for state in states for name in state.reads}
         self._read = [time, *sorted(read - {time})]
+        small = are_small(self.states) and not sliced
+        self.is_commutative = all(state.is_commutative for state in states)
+        self._folding = Folding(self._blocks, not self.is_commutative) if small else None
         self._carried: dict[Hashable, Carried] = {}
         self._layers: dict[tuple[int, int], tuple[Node, list[Part]]] = {}
 
@@ -91,14 +96,19 @@ class Forest:
         return Rows(table, self._time)
 
     def wanted(
-        self, leaf: Node, keys: KeyMap | None, between: tuple[np.ndarray, np.ndarray] | None = None
+        self,
+        leaf: Node,
+        keys: KeyMap | None,
+        between: tuple[np.ndarray, np.ndarray] | None = None,
+        cuts: Cuts | None = None,
     ) -> Wanted:
-        """The rows of a leaf, of some keys, each between two times, or all rows."""
+        """The rows of a leaf, of some keys, each between two times, or all rows; blocks of rows
+        where there are cuts."""
         assert leaf.rows is not None
         pages = [self.pages.read(page, self.rows_of) for page in (leaf.rows, *leaf.late)]
         buffer = self.late_rows
         late = None if buffer is None else buffer.at(leaf)
-        return Wanted(pages if late is None else [*pages, late], keys, between)
+        return Wanted(pages if late is None else [*pages, late], keys, between, cuts)
 
     def rows_between(
         self, oldest: float, youngest: float, keys: KeyMap | None = None
@@ -115,10 +125,29 @@ class Forest:
 
     def rows(self, asked: Sequence[Wanted], columns: Sequence[str] | None = None) -> Selected:
         """Rows of leaves; `columns`: those that states read, and these, instead of all."""
-        found = selected(asked, None if columns is None else [*self._read, *columns])
-        self.pages.cost.rows_read += len(found.rows)
-        self.pages.cost.bytes_read += len(found.rows) * asked[0].pages[0].width
+        names = None if columns is None else [*self._read, *columns]
+        found = selected(asked, names, self._folding)
+        cost, blocks = self.pages.cost, len(found.of) - len(found.rows)
+        cost.rows_read += len(found.rows) + blocks  # a block is read like a row
+        cost.bytes_read += len(found.rows) * asked[0].pages[0].width
+        cost.bytes_read += blocks * sum(8 + (state.width or 0) for state in self.states)
         return found
+
+    def _blocks(self, rows: Rows) -> Blocks:
+        """The blocks of the rows of a page."""
+        cost, items = self.pages.cost, [self.items(i, rows) for i in range(len(self.states))]
+        cost.rows_read += len(rows)
+        cost.bytes_read += len(rows) * rows.width
+        made = blocks_of(self.states, items, rows.ids)
+        cost.combined += sum(len(rows) + len(each) for each in made.items)
+        return made
+
+    def found_items(self, state: int, found: Selected) -> Items:
+        """The items of a state for what was found: those of rows, then those of blocks."""
+        items = self.items(state, found.rows)
+        if found.folded is None:
+            return items
+        return Items.concat([items, found.folded.items[state]])
 
     def items(self, state: int, rows: Rows) -> Items:
         """The items of a state for rows of a leaf."""

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from sash.engine.stream.blocks import Cuts
 from sash.engine.stream.buffer import NODE, Buffer, number_of, place_of
 from sash.engine.stream.bulk_rows import Rows, in_order, joined, taken
 from sash.engine.stream.forest import Forest
@@ -38,6 +39,9 @@ Marks = dict[Place, np.ndarray]
 """Which keys change of each node."""
 
 
+NONE = np.zeros(0, np.int64)
+
+
 class Changed(NamedTuple):
     """Partials that have changed: the numbers of their nodes, their keys, their items."""
 
@@ -55,7 +59,7 @@ def insert(forest: Forest, leaves: Sequence[Node], keys: Sequence[KeyMap], rows:
     _buffer_rows(forest, leaves, rows)
     leaves = [forest.trunk.nodes[leaf.level, leaf.index] for leaf in leaves]
     marks = _marks(forest, leaves, np.split(places, np.cumsum(counts)[:-1]), len(every.ids))
-    if all(state.is_commutative for state in forest.states):
+    if forest.is_commutative:
         parts = [_known_and_late(forest, leaves, marks, every, rows)]
     else:
         numbers = np.repeat([number_of(leaf) for leaf in leaves], counts)
@@ -78,11 +82,17 @@ def _lower(forest: Forest, leaf: Node, oldest: float) -> None:
 
 def _bulk_partials(forest: Forest, leaves: Sequence[Node], keys: Sequence[KeyMap]) -> list[Items]:
     """The partials of keys in bulks, bulk by bulk, from their rows, late ones among them."""
-    asked = [forest.wanted(leaf, wanted) for leaf, wanted in zip(leaves, keys, strict=True)]
+    asked = [
+        forest.wanted(leaf, wanted, cuts=Cuts(np.zeros(len(wanted.ids) + 1, np.int64), NONE, NONE))
+        for leaf, wanted in zip(leaves, keys, strict=True)
+    ]
     found = forest.rows(asked, [])
     codes = (found.of << 40) + found.key
-    order = in_order(codes, found.rows.times, found.late)
-    return _folded(forest, order, np.append(starts(codes[order]), len(order)), found.rows)
+    order = in_order(codes, found.times, found.late)
+    begins = np.append(starts(codes[order]), len(order))
+    items = [forest.found_items(i, found) for i in range(len(forest.states))]
+    places = order if found.folded is None else found.folded.places[order]
+    return _folded(forest, places, begins, items)
 
 
 def _known_and_late(
@@ -132,13 +142,10 @@ def _bulks_of(leaves: Sequence[Node], rows: Rows) -> np.ndarray:
 
 
 def _folded(
-    forest: Forest, order: np.ndarray, begins: np.ndarray, of: Rows | list[Items]
+    forest: Forest, order: np.ndarray, begins: np.ndarray, items: list[Items]
 ) -> list[Items]:
-    """Rows or items in an order, an item for each group of them."""
+    """Items in an order, one for each group of them."""
     forest.pages.cost.combined += len(order) * len(forest.states)
-    items = of
-    if isinstance(items, Rows):
-        items = [forest.items(i, items) for i in range(len(forest.states))]
     return [s.fold(each, begins, order) for s, each in zip(forest.states, items, strict=True)]
 
 

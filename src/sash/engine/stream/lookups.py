@@ -221,7 +221,7 @@ def runs(
     first, stop = (np.empty(int(counts.sum()), np.int64) for _ in range(2))
     where = wanted.ctypes.data + begins * wanted.itemsize
     given = (addresses(ids), lengths(ids), where, counts, first, stop)
-    loop(find_runs, Asked)(_memory(given), Found(0), len(ids))
+    loop(find_runs, Asked)(memory_of(given), Found(0), len(ids))
     return first, stop
 
 
@@ -231,7 +231,7 @@ def narrowed(
 ) -> None:  # fmt: skip
     """Let runs in order of time be of the rows between two times; see `sortable`."""
     given = (addresses(times), counts, *between, *run)
-    loop(narrow_runs, Between)(_memory(given), Found(0), len(times))
+    loop(narrow_runs, Between)(memory_of(given), Found(0), len(times))
 
 
 def spread(
@@ -241,7 +241,7 @@ def spread(
     rows = int((stop - first).sum())
     page, key, place = (np.empty(rows, np.int64) for _ in range(3))
     given = (counts, first, stop, page, key, place)
-    loop(spread_runs, Spread)(_memory(given), Found(0), len(counts))
+    loop(spread_runs, Spread)(memory_of(given), Found(0), len(counts))
     return page, key, place
 
 
@@ -263,7 +263,7 @@ def cells(columns: Sequence[Column], page: np.ndarray, place: np.ndarray) -> np.
     out = np.empty(len(page), kind)
     if kind.itemsize == 8:
         given = (addresses(columns), page, place, out)
-        loop(copy_cells, Copied)(_memory(given), Found(0), len(page))
+        loop(copy_cells, Copied)(memory_of(given), Found(0), len(page))
         return out
     for number in np.unique(page):
         here = page == number
@@ -293,11 +293,11 @@ def merged_order(codes: np.ndarray, ids: np.ndarray, times: np.ndarray, many: in
     and time; of equals the first ones come first."""
     order = np.empty(len(codes), np.int64)
     times, codes, ids = (np.ascontiguousarray(each) for each in (times, codes, ids))
-    given = (times.ctypes.data, -1, *_memory((codes, ids, order)))
+    given = (times.ctypes.data, -1, *memory_of((codes, ids, order)))
     loop(merge_sides, Sides, times.dtype)(given, Found(0), many, len(codes) - many)
     return order
 
 
-def _memory(arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
+def memory_of(arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
     """Arrays as the store of a pass."""
     return (*(number for a in arrays for number in (a.ctypes.data, 0)), 0)

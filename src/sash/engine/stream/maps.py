@@ -88,13 +88,9 @@ class Located(NamedTuple):
                 for name in maps[0].keys.column_names
             ]
             keys = pa.table(columns, names=maps[0].keys.column_names)
-        known = [each.columns for each in maps]
-        given = iter(cells(column, page, place) for column in zip(*known, strict=True))
-        ids, checks = next(given), next(given)
-        items = [
-            _items(each, page, place, given) for each in zip(*(m.items for m in maps), strict=True)
-        ]
-        return KeyMap(ids, checks, keys, items)
+        ids, checks = (cells([m.columns[i] for m in maps], page, place) for i in range(2))
+        numbers = [each.columns[2:] for each in maps]
+        return KeyMap(ids, checks, keys, items_at([m.items for m in maps], numbers, page, place))
 
 
 def located(asked: Sequence[tuple[Sequence[Part], KeyMap]]) -> Located:
@@ -126,10 +122,22 @@ def located(asked: Sequence[tuple[Sequence[Part], KeyMap]]) -> Located:
     return made
 
 
+def items_at(
+    pages: Sequence[list[Items]],
+    columns: Sequence[list[Column]],
+    page: np.ndarray,
+    place: np.ndarray,
+) -> list[Items]:
+    """The items at places of pages, which have some of each state; `columns`: the numbers of all
+    items of each page."""
+    given = iter([cells(column, page, place) for column in zip(*columns, strict=True)])
+    return [_items(each, page, place, given) for each in zip(*pages, strict=True)]
+
+
 def _items(
     parts: Sequence[Items], page: np.ndarray, place: np.ndarray, given: Iterator[np.ndarray]
 ) -> Items:
-    """The items at places of pages; `given`: their numbers."""
+    """The items of a state at places of pages; `given`: their numbers."""
     listed, values = None, None
     if parts[0].objects is not None:
         both = zip(page.tolist(), place.tolist(), strict=True)

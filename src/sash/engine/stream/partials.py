@@ -170,13 +170,16 @@ class PartialState:
         begins = np.ascontiguousarray(begins, np.int64)
         if order is not None:
             items = items.take(order)
+        return self.fold_groups(items, Groups(begins[:-1], begins[1:]))
+
+    def fold_groups(self, items: Items, groups: Groups) -> Items:
+        """One item for each group of neighbouring items. No group is empty."""
         if self.state.kind in ("count", "known"):
-            return Items(sums(items.rows, begins), [])
-        groups = Groups(begins[:-1], begins[1:])
+            return Items(sums(items.rows, groups.lo, groups.hi), [])
         if items.objects is not None:
             plain = self._monoid.with_(lift=same, lower=same, typed=None)
             made = folded_plain(plain, items.objects, groups)
-            return Items(sums(items.rows, begins), [], made)
+            return Items(sums(items.rows, groups.lo, groups.hi), [], made)
         rows, *leaves = self._folded(self._item_columns(items), groups, of_items=True)
         if not self._indexed:
             return Items(rows, leaves)
@@ -289,10 +292,13 @@ class PartialState:
             listed = [decode(x.as_buffer(), allow_pickle=self.allow_pickle) for x in column]
         return Items(numbers(one_array(table.column(f"{prefix}n"))), leaves, listed, values)
 
+    @cached_property
+    def _nothing(self) -> Items:
+        return self.lifted(self.plan.schema.empty_table())
+
     def none(self, n: int) -> Items:
         """Items of no rows."""
-        empty = self.plan.schema.empty_table()
-        made = self.lifted(empty)
+        made = self._nothing
         nothing = None if made.objects is None else [self._monoid.identity] * n
         values = None if made.values is None else pa.nulls(n, made.values.type)
         return Items(
