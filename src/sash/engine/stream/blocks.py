@@ -17,8 +17,10 @@ from typing import NamedTuple
 import numpy as np
 
 from sash.engine.fold import Groups
+from sash.engine.stream.cells import Numbers
 from sash.engine.stream.items import Items
 from sash.engine.stream.lookups import Column, Found, addresses, first_from, loop, memory_of
+from sash.engine.stream.maps import numbers_of
 from sash.engine.stream.partials import PartialState
 from sash.kernel.words import Int64, Memory, attach
 from sash.kernel.words import numbers as integers
@@ -39,7 +41,7 @@ class Blocks(NamedTuple):
     numbers of all items as columns."""
 
     items: list[Items]
-    columns: list[Column]
+    numbers: Numbers
 
 
 def are_small(states: Sequence[PartialState]) -> bool:
@@ -67,7 +69,7 @@ def blocks_of(states: Sequence[PartialState], rows: list[Items], ids: np.ndarray
         for known, made in zip(found, rows, strict=True):
             known.append(made)
     items = [Items.concat(each) for each in found]
-    return Blocks(items, [Column.of(x) for each in items for x in (each.rows, *each.leaves)])
+    return Blocks(items, numbers_of(items))
 
 
 class Cuts(NamedTuple):

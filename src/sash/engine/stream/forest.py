@@ -67,6 +67,7 @@ class Forest:
         self.is_commutative = all(state.is_commutative for state in states)
         self._folding = Folding(self._blocks, not self.is_commutative) if small else None
         self._carried: dict[Hashable, Carried] = {}
+        self._buffers: list[tuple[Page | None, Any]] = [(None, None), (None, None)]
         self._layers: dict[tuple[int, int], tuple[Node, list[Part]]] = {}
 
     def place(self, state: PartialState) -> int:
@@ -358,17 +359,18 @@ class Forest:
     @property
     def late_rows(self) -> Buffer[Rows] | None:
         """Late rows that are not yet in the pages of leaves."""
-        return self._buffer(self.trunk.late, self.rows_of)
+        return self._buffer(0, self.trunk.late, self.rows_of)
 
     @property
     def changed(self) -> Buffer[KeyMap] | None:
         """Partials that late rows have changed, not yet in the pages of nodes."""
-        return self._buffer(self.trunk.changed, self._decoded)
+        return self._buffer(1, self.trunk.changed, self._decoded)
 
-    def _buffer(self, page: Page | None, decoded: Callable[[pa.Table], Any]) -> Any:
-        if page is None:
-            return None
-        return self.pages.read(page, lambda table: Buffer.read(table, decoded))
+    def _buffer(self, which: int, page: Page | None, decoded: Callable[[pa.Table], Any]) -> Any:
+        if page is not self._buffers[which][0]:
+            read = None if page is None else Buffer.read(self.pages.table(page), decoded)
+            self._buffers[which] = page, read
+        return self._buffers[which][1]
 
     def encoded(self, made: KeyMap) -> pa.Table:
         """A map as a page's table."""

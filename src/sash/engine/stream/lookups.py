@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from sash.engine.frames import time_target
 from sash.kernel.compiled import compiled
@@ -63,17 +62,6 @@ class Spread(NamedTuple):
     page: Int64
     key: Int64
     place: Int64
-    held: int
-
-
-class Copied(NamedTuple):
-    """The columns of `copy_cells`: the pages' columns as addresses, the page of each cell
-    and its place there, and the cells."""
-
-    column: Int64
-    page: Int64
-    place: Int64
-    out: Int64
     held: int
 
 
@@ -148,14 +136,6 @@ def first_from(ids: Any, low: int, n: int, wanted: int) -> int:
         else:
             high = middle
     return low
-
-
-def copy_cells(memory: Memory, at: Found, n: int) -> Found:
-    """Copy cells of 8 bytes from the columns of pages."""
-    q = attach(memory)
-    for i in range(n):
-        q.out[i] = integers(q.column[q.page[i]])[q.place[i]]
-    return Found(n)
 
 
 def merge_sides(memory: Memory, at: Found, many: int, few: int) -> Found:
@@ -255,37 +235,6 @@ def sortable(times: np.ndarray) -> np.ndarray:
         return times.astype(np.int64, copy=False)
     bits = (times.astype(np.float64, copy=False) + 0.0).view(np.int64)  # one zero, not two
     return bits ^ ((bits >> 63) & MOST + 1)
-
-
-def cells(columns: Sequence[Column], page: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """The cells at places of pages, of a column of each page: those of 8 bytes in one pass."""
-    kind = columns[0].array.dtype
-    out = np.empty(len(page), kind)
-    if kind.itemsize == 8:
-        given = (addresses(columns), page, place, out)
-        loop(copy_cells, Copied)(memory_of(given), Found(0), len(page))
-        return out
-    for number in np.unique(page):
-        here = page == number
-        out[here] = columns[number].array[place[here]]
-    return out
-
-
-def values_at(arrays: Sequence[pa.Array], page: np.ndarray, place: np.ndarray) -> pa.Array:
-    """The values at places of pages: of page after page, then in their order."""
-    if not len(page):
-        return arrays[0].slice(0, 0)
-    order = np.argsort(page, kind="stable")
-    begins = np.flatnonzero(np.diff(page[order], prepend=-1))
-    parts = [
-        arrays[page[order[begin]]].take(pa.array(place[order[begin:stop]]))
-        for begin, stop in zip(begins, np.append(begins[1:], len(order)), strict=True)
-    ]
-    if len(parts) == 1:
-        return parts[0]
-    back = np.empty(len(order), np.int64)
-    back[order] = np.arange(len(order))
-    return pa.concat_arrays(parts).take(pa.array(back))
 
 
 def merged_order(codes: np.ndarray, ids: np.ndarray, times: np.ndarray, many: int) -> np.ndarray:

@@ -11,8 +11,9 @@ import pyarrow as pa
 from sash.engine.columns import one_array
 from sash.engine.stream.blocks import WORTH, Blocks, Cover, Cuts, Runs, covered
 from sash.engine.stream.bulk_rows import Rows, joined
+from sash.engine.stream.cells import cells, values_at
 from sash.engine.stream.items import Items
-from sash.engine.stream.lookups import LEAST, MOST, cells, narrowed, runs, spread, values_at
+from sash.engine.stream.lookups import LEAST, MOST, narrowed, runs, spread
 from sash.engine.stream.maps import KeyMap, items_at
 from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.sorted_keys import prove, ranges
@@ -170,7 +171,7 @@ def _in_blocks(
     number[used] = np.arange(len(used))
     blocks = [blocks for i in used if (blocks := parts[i].blocks) is not None]
     items = items_at(
-        [each.items for each in blocks], [each.columns for each in blocks],
+        [each.items for each in blocks], [each.numbers for each in blocks],
         number[cover.page[many]], cover.block[many],
     )  # fmt: skip
     times = cells([part.column(part.time) for part in parts], cover.page, cover.place)
