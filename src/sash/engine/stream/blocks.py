@@ -19,7 +19,7 @@ import numpy as np
 from sash.engine.fold import Groups
 from sash.engine.stream.cells import Numbers
 from sash.engine.stream.items import Items
-from sash.engine.stream.lookups import Column, Found, addresses, first_from, loop, memory_of
+from sash.engine.stream.lookups import Found, first_from, loop, memory_of
 from sash.engine.stream.maps import numbers_of
 from sash.engine.stream.partials import PartialState
 from sash.kernel.words import Int64, Memory, attach
@@ -73,10 +73,10 @@ def blocks_of(states: Sequence[PartialState], rows: list[Items], ids: np.ndarray
 
 
 class Cuts(NamedTuple):
-    """Where runs of rows are cut: those of each run from where on; and of each cut between which
+    """Where runs of rows are cut: how many cuts each run has; and of each cut between which
     times, the second not included, rows are read one by one; see `sortable`."""
 
-    begins: np.ndarray
+    counts: np.ndarray
     least: np.ndarray
     most: np.ndarray
 
@@ -152,13 +152,16 @@ def cover_runs(memory: Memory, at: Found, pages: int, fanout: int) -> Found:
     return Found(done)
 
 
-def covered(times: Sequence[Column], runs: Runs, cuts: Cuts) -> Cover:
-    """What covers runs of pages, which are in order of time."""
+def covered(times: np.ndarray, sizes: np.ndarray, runs: Runs, cuts: Cuts) -> Cover:
+    """What covers runs of pages, which are in order of time. `times`: where those of each page
+    begin in memory; `sizes`: how many rows it has."""
     most = int((runs.stop - runs.first).sum())
     made = Cover(*(np.empty(most, np.int64) for _ in Cover._fields))
-    sizes = np.array([len(column.array) for column in times], np.int64)
-    folded = runs.folded.astype(np.int64)
-    given = (addresses(times), sizes, runs.counts, folded, runs.first, runs.stop, *cuts, *made)
+    begins = np.append(0, np.cumsum(cuts.counts))
+    given = (
+        np.ascontiguousarray(times), sizes, runs.counts, runs.folded.astype(np.int64),
+        runs.first, runs.stop, begins, *cuts[1:], *made,
+    )  # fmt: skip
     done = loop(cover_runs, Covered)(memory_of(given), Found(0), len(times), FANOUT)
     n = int(done[0])
     return Cover(*(each[:n] for each in made))

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sash.engine.columns import numbers, one_array
 from sash.engine.stream.blocks import Blocks
-from sash.engine.stream.lookups import Column, merged_order, sortable
+from sash.engine.stream.lookups import Column, addresses, merged_order, sortable
 from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.sorted_keys import order_of
 
@@ -24,6 +24,8 @@ class Rows:
     time: str  # the column with their times
     _part_of: tuple[Rows, int, int] | None = None  # where in which rows they are
     _plain: dict[str, Column | None] = field(default_factory=dict)
+    _where: dict[tuple[str, ...], np.ndarray | None] = field(default_factory=dict)
+    _head: tuple[Column, ...] = ()  # what `head` says where it is
     blocks: Blocks | None = None  # of a page, once they are worth it
     asked: int = 0  # rows that blocks would have covered
 
@@ -55,6 +57,27 @@ class Rows:
         known = self.plain(self.time)
         whole = known is not None and known.array.dtype == np.int64
         return known if known and whole else Column.of(sortable(self.times))
+
+    @cached_property
+    def head(self) -> np.ndarray:
+        """Where the numbers of their keys, the proofs and `ticks` begin in memory."""
+        if self._part_of is not None:
+            whole, first, _ = self._part_of
+            return whole.head + 8 * first
+        self._head = self.column(KEY), self.column(CHECK), self.ticks
+        return addresses(self._head)
+
+    def where(self, names: tuple[str, ...]) -> np.ndarray | None:
+        """Where columns begin in memory if they are numbers of 8 bytes, none of them null."""
+        if names not in self._where:
+            if self._part_of is not None:
+                whole, first, _ = self._part_of
+                known = whole.where(names)
+                self._where[names] = None if known is None else known + 8 * first
+            else:
+                columns = [c for c in map(self.plain, names) if c and c.array.itemsize == 8]
+                self._where[names] = addresses(columns) if len(columns) == len(names) else None
+        return self._where[names]
 
     @cached_property
     def width(self) -> int:

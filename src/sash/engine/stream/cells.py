@@ -1,4 +1,4 @@
-"""Cells of many pages, copied at once: a call per page and column costs more than what it copies."""
+"""Cells of many pages, copied at once: a call per page and column costs more than it copies."""
 
 from __future__ import annotations
 
@@ -71,8 +71,15 @@ def copied(pages: Sequence[Numbers], page: np.ndarray, place: np.ndarray) -> lis
     if any(kind.itemsize != 8 for kind in kinds):
         columns = zip(*(each.columns for each in pages), strict=True)
         return [cells(column, page, place) for column in columns]
+    return copied_from(np.concatenate([each.addresses for each in pages]), kinds, page, place)
+
+
+def copied_from(
+    begin: np.ndarray, kinds: Sequence[np.dtype], page: np.ndarray, place: np.ndarray
+) -> list[np.ndarray]:
+    """The cells at places of pages, by where their columns of 8 bytes begin, page by page."""
     out = np.empty((len(kinds), len(page)), np.int64)
-    given = (np.concatenate([each.addresses for each in pages]), page, place, out)
+    given = (np.ascontiguousarray(begin), page, place, out)
     loop(copy_columns, CopiedColumns)(memory_of(given), Found(0), len(page), len(kinds))
     return [column.view(kind) for column, kind in zip(out, kinds, strict=True)]
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from sash.engine.columns import numbers, one_array
 from sash.engine.stream.bulk_rows import joined, taken
-from sash.engine.stream.due import NUMBER, Due, keys_of
+from sash.engine.stream.due import NUMBER, Due
 from sash.engine.stream.late import insert
 from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.row_answers import advance, by_time, in_order_of_key, per_key
@@ -82,11 +82,11 @@ class Arrivals:
         if stop:
             by_bulk = np.lexsort([times[:stop], ids[:stop], places])
             late = forest.rows_of(rows.take(pa.array(by_bulk)))
-            forest.prove(taken(late, order_of(late.ids)))
+            order = order_of(late.ids)
+            forest.prove(late.ids[order], late.checks[order])
             begins = [*starts(places).tolist(), stop]
             bulks = [leaves[places[i]] for i in begins[:-1]]
-            keys = [keys_of(late.slice(a, b)) for a, b in itertools.pairwise(begins)]
-            insert(forest, bulks, keys, late)
+            insert(forest, bulks, late)
             groups += [
                 Due.of(in_order_of_key(late.slice(begins[i], begins[j])), number, is_new=False)
                 for i, j in itertools.pairwise([*range(0, len(bulks), TOGETHER), len(bulks)])
@@ -94,7 +94,7 @@ class Arrivals:
         for part in cut(state, rows.slice(stop)) if stop < len(times) else ():
             newest = by_key(state, part)
             groups.append(Due.of(forest.rows_of(newest), number))
-            forest.prove(groups[-1].rows)
+            forest.prove(groups[-1].rows.ids, groups[-1].rows.checks)
             forest.append(newest)
         return groups
 

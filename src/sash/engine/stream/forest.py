@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from sash.engine.columns import numbers, one_array
 from sash.engine.stream.blocks import Blocks, Cuts, are_small, blocks_of
-from sash.engine.stream.buffer import Buffer
+from sash.engine.stream.buffer import NODE, Buffer
 from sash.engine.stream.bulk_rows import Rows, taken
 from sash.engine.stream.carried import Carried
 from sash.engine.stream.items import Items
@@ -274,11 +274,11 @@ class Forest:
         self.pages.cost.bytes_read += len(made.ids) * made.width
         return found, made
 
-    def prove(self, rows: Rows) -> None:
+    def prove(self, ids: np.ndarray, checks: np.ndarray) -> None:
         """Raise Collision if a key of rows, in order of key, has the number of another among them
         or here: before they are added, as nothing may be answered for a while."""
-        prove_equal(rows.checks, rows.ids)
-        ids, checks = unique(rows.ids, rows.checks)
+        prove_equal(checks, ids)
+        ids, checks = unique(ids, checks)
         if self.leaves and checks.any():  # one integer column is its own number
             keys = KeyMap(ids, checks, None, [])
             located([(maps, keys) for maps in self.cover(self.leaves[0].first, self.trunk.next)])
@@ -371,6 +371,20 @@ class Forest:
             read = None if page is None else Buffer.read(self.pages.table(page), decoded)
             self._buffers[which] = page, read
         return self._buffers[which][1]
+
+    def wait_rows(self, buffer: Buffer[Rows]) -> None:
+        """Let late rows wait in the buffer, instead of those that are there."""
+        self.pages.drop(self.trunk.late)
+        table = buffer.all.table.append_column(NODE, pa.array(buffer.nodes))
+        self.trunk.late = self.pages.add(table) if len(buffer.nodes) else None
+        self._buffers[0] = self.trunk.late, buffer if len(buffer.nodes) else None
+
+    def wait_partials(self, buffer: Buffer[KeyMap]) -> None:
+        """Let partials that have changed wait in the buffer, instead of those that are there."""
+        self.pages.drop(self.trunk.changed)
+        table = self.encoded(buffer.all).append_column(NODE, pa.array(buffer.nodes))
+        self.trunk.changed = self.pages.add(table) if len(buffer.nodes) else None
+        self._buffers[1] = self.trunk.changed, buffer if len(buffer.nodes) else None
 
     def encoded(self, made: KeyMap) -> pa.Table:
         """A map as a page's table."""

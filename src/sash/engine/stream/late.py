@@ -11,15 +11,15 @@ How     where the order of rows does not matter, a changed node's partial of a k
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from sash.engine.stream.blocks import Cuts
-from sash.engine.stream.buffer import NODE, Buffer, number_of, place_of
+from sash.engine.stream.buffer import Buffer, number_of, place_of
 from sash.engine.stream.bulk_rows import Rows, in_order, joined, taken
 from sash.engine.stream.forest import Forest
 from sash.engine.stream.items import Items
@@ -50,20 +50,25 @@ class Changed(NamedTuple):
     items: list[Items]
 
 
-def insert(forest: Forest, leaves: Sequence[Node], keys: Sequence[KeyMap], rows: Rows) -> None:
-    """Add late rows to the bulks that have their times, sorted by bulk, key and time; `keys`: those
-    of the rows of each bulk."""
-    every = _union(keys)
-    places = np.concatenate([np.searchsorted(every.ids, each.ids) for each in keys])
-    counts = np.array([len(each.ids) for each in keys])
-    _buffer_rows(forest, leaves, rows)
+def insert(forest: Forest, leaves: Sequence[Node], rows: Rows) -> None:
+    """Add late rows to the bulks that have their times, sorted by bulk, key and time."""
+    of = _bulks_of(leaves, rows)
+    order = order_of(rows.ids)
+    every = KeyMap(*unique(rows.ids[order], rows.checks[order]), None, [])
+    pairs = (of << 40) + np.searchsorted(every.ids, rows.ids)
+    pairs = pairs[starts(pairs)]
+    places, counts = pairs & ((1 << 40) - 1), np.bincount(pairs >> 40)
+    _buffer_rows(forest, leaves, rows, of)
     leaves = [forest.trunk.nodes[leaf.level, leaf.index] for leaf in leaves]
     marks = _marks(forest, leaves, np.split(places, np.cumsum(counts)[:-1]), len(every.ids))
     if forest.is_commutative:
-        parts = [_known_and_late(forest, leaves, marks, every, rows)]
+        parts = [_known_and_late(forest, marks, every, rows, of, _paths(leaves, marks))]
     else:
         numbers = np.repeat([number_of(leaf) for leaf in leaves], counts)
-        bulks = Changed(numbers, places, _bulk_partials(forest, leaves, keys))
+        keys = KeyMap(every.ids[places], every.checks[places], None, [])
+        ends = np.append(0, np.cumsum(counts)).tolist()
+        each = [keys.slice(first, stop) for first, stop in itertools.pairwise(ends)]
+        bulks = Changed(numbers, places, _bulk_partials(forest, leaves, each))
         first = np.repeat([leaf.first for leaf in leaves], counts)
         parts = [bulks, *_above(forest, marks, first, bulks, every)]
     changed = np.concatenate([part.keys for part in parts])
@@ -83,7 +88,7 @@ def _lower(forest: Forest, leaf: Node, oldest: float) -> None:
 def _bulk_partials(forest: Forest, leaves: Sequence[Node], keys: Sequence[KeyMap]) -> list[Items]:
     """The partials of keys in bulks, bulk by bulk, from their rows, late ones among them."""
     asked = [
-        forest.wanted(leaf, wanted, cuts=Cuts(np.zeros(len(wanted.ids) + 1, np.int64), NONE, NONE))
+        forest.wanted(leaf, wanted, cuts=Cuts(np.zeros(len(wanted.ids), np.int64), NONE, NONE))
         for leaf, wanted in zip(leaves, keys, strict=True)
     ]
     found = forest.rows(asked, [])
@@ -96,10 +101,15 @@ def _bulk_partials(forest: Forest, leaves: Sequence[Node], keys: Sequence[KeyMap
 
 
 def _known_and_late(
-    forest: Forest, leaves: Sequence[Node], marks: Marks, every: KeyMap, rows: Rows
+    forest: Forest,
+    marks: Marks,
+    every: KeyMap,
+    rows: Rows,
+    of: np.ndarray,
+    paths: list[np.ndarray],
 ) -> Changed:
     """The partials that change of bulks and of the nodes above them, where the order of rows does
-    not matter: each is its partial so far and the late rows below it."""
+    not matter: each is its partial so far and the late rows below it. `of`: the bulk of each."""
     nodes = [forest.trunk.nodes[place] for place in marks]
     keys = [np.flatnonzero(mark) for mark in marks.values()]
     asked = [KeyMap(every.ids[each], every.checks[each], None, []) for each in keys]
@@ -107,9 +117,7 @@ def _known_and_late(
     found, known = forest.partials(list(zip(layers, asked, strict=True)))
     shift = np.cumsum([0] + [len(each) for each in keys])[:-1]
     codes = (found.of << 40) + np.concatenate(keys)[shift[found.of] + found.key]
-    paths = _paths(leaves, marks)
     lengths = np.array([len(path) for path in paths])
-    of = _bulks_of(leaves, rows)
     each = np.repeat(np.arange(len(of)), lengths[of])  # a late row for each node above it
     path = np.concatenate(paths)[ranges((np.cumsum(lengths) - lengths)[of], lengths[of])]
     codes = np.append(codes, (path << 40) + np.searchsorted(every.ids, rows.ids)[each])
@@ -204,20 +212,11 @@ def _marks(
     return marks
 
 
-def _union(maps: Sequence[KeyMap]) -> KeyMap:
-    """The keys of some maps, each once."""
-    ids = np.concatenate([each.ids for each in maps])
-    checks = np.concatenate([each.checks for each in maps])
-    order = order_of(ids)
-    return KeyMap(*unique(ids[order], checks[order]), None, [])
-
-
 # Buffers.
 
 
-def _buffer_rows(forest: Forest, leaves: Sequence[Node], rows: Rows) -> None:
+def _buffer_rows(forest: Forest, leaves: Sequence[Node], rows: Rows, of: np.ndarray) -> None:
     """Have late rows, in order of leaf, wait in the buffer."""
-    of = _bulks_of(leaves, rows)
     nodes = np.array([number_of(leaf) for leaf in leaves])[of]
     begins = starts(of)
     for leaf, oldest in zip(leaves, np.minimum.reduceat(rows.times, begins).tolist(), strict=True):
@@ -230,12 +229,11 @@ def _buffer_rows(forest: Forest, leaves: Sequence[Node], rows: Rows) -> None:
         order = merged_order(nodes, rows.ids, rows.times, len(alive))
         rows, nodes = taken(rows, order), nodes[order]
     touched = {number_of(leaf) for leaf in leaves}
-    kept = _spilled(Buffer.of(nodes, rows), limit, touched, lambda *late: _late_page(forest, *late))
+    buffer = Buffer.of(nodes, rows)
+    kept = _spilled(buffer, limit, touched, lambda *late: _late_page(forest, *late))
     if len(kept) < len(nodes):
-        rows, nodes = taken(rows, kept), nodes[kept]
-    forest.pages.drop(forest.trunk.late)
-    table = rows.table.append_column(NODE, pa.array(nodes))
-    forest.trunk.late = forest.pages.add(table) if len(nodes) else None
+        buffer = Buffer.of(nodes[kept], taken(rows, kept))
+    forest.wait_rows(buffer)
 
 
 def _buffer_partials(forest: Forest, nodes: np.ndarray, changed: KeyMap) -> None:
@@ -253,12 +251,11 @@ def _buffer_partials(forest: Forest, nodes: np.ndarray, changed: KeyMap) -> None
         ids, of = changed.ids[order], nodes[order]
         order = order[np.append((ids[1:] != ids[:-1]) | (of[1:] != of[:-1]), True)]
         changed, nodes = changed.take(order), nodes[order]
-    kept = _spilled(Buffer.of(nodes, changed), limit, touched, lambda *late: _patch(forest, *late))
+    buffer = Buffer.of(nodes, changed)
+    kept = _spilled(buffer, limit, touched, lambda *late: _patch(forest, *late))
     if len(kept) < len(nodes):
-        changed, nodes = changed.take(kept), nodes[kept]
-    forest.pages.drop(forest.trunk.changed)
-    table = forest.encoded(changed).append_column(NODE, pa.array(nodes))
-    forest.trunk.changed = forest.pages.add(table) if len(nodes) else None
+        buffer = Buffer.of(nodes[kept], changed.take(kept))
+    forest.wait_partials(buffer)
 
 
 def _alive(forest: Forest, buffer: Buffer[Any]) -> np.ndarray:

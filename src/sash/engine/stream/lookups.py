@@ -188,29 +188,25 @@ def addresses(columns: Sequence[Column]) -> np.ndarray:
     return np.array([column.address for column in columns], np.int64)
 
 
-def lengths(columns: Sequence[Column]) -> np.ndarray:
-    """How long columns are."""
-    return np.array([len(column.array) for column in columns], np.int64)
-
-
 def runs(
-    ids: Sequence[Column], wanted: np.ndarray, begins: np.ndarray, counts: np.ndarray
+    ids: np.ndarray, sizes: np.ndarray, wanted: np.ndarray, counts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Where numbers that are wanted of pages begin and end in them, page by page; those of each
-    page are a run of the numbers in `wanted`."""
-    first, stop = (np.empty(int(counts.sum()), np.int64) for _ in range(2))
-    where = wanted.ctypes.data + begins * wanted.itemsize
-    given = (addresses(ids), lengths(ids), where, counts, first, stop)
+    """Where numbers that are wanted of pages begin and end in them, page by page. `ids`: where
+    those of each page begin in memory."""
+    first, stop = (np.empty(len(wanted), np.int64) for _ in range(2))
+    where = wanted.ctypes.data + (np.cumsum(counts) - counts) * wanted.itemsize
+    given = (np.ascontiguousarray(ids), sizes, where, counts, first, stop)
     loop(find_runs, Asked)(memory_of(given), Found(0), len(ids))
     return first, stop
 
 
 def narrowed(
-    times: Sequence[Column], counts: np.ndarray, between: tuple[np.ndarray, np.ndarray],
+    times: np.ndarray, counts: np.ndarray, between: tuple[np.ndarray, np.ndarray],
     run: tuple[np.ndarray, np.ndarray],
 ) -> None:  # fmt: skip
-    """Let runs in order of time be of the rows between two times; see `sortable`."""
-    given = (addresses(times), counts, *between, *run)
+    """Let runs in order of time be of the rows between two times; see `sortable`. `times`: where
+    those of each page begin in memory."""
+    given = (np.ascontiguousarray(times), counts, *between, *run)
     loop(narrow_runs, Between)(memory_of(given), Found(0), len(times))
 
 

@@ -62,6 +62,7 @@ class Scattered:
         codes, self._least, self._most = codes[order], least[order], most[order]
         first = starts(codes)
         self._cut, codes = np.append(first, len(codes)), codes[first]
+        self._cuts = self._cut[1:] - first
         self._leaf, self._key = codes >> 40, codes & ((1 << 40) - 1)
         self.reached = left[0][begins], right[1][last]
         self._first = np.searchsorted(oldest, self.reached[0], "left")
@@ -78,16 +79,15 @@ class Scattered:
             if place < leaf:
                 yield Run(place, leaf, NO_KEYS, self._having(place, NO_KEYS))
             rows = self._key[begin:end]
-            yield Run(leaf, leaf + 1, rows, self._having(leaf, rows), self._cuts(begin, end))
+            yield Run(leaf, leaf + 1, rows, self._having(leaf, rows), self._cuts_of(begin, end))
             place = leaf + 1
         if place < stop:
             yield Run(place, stop, NO_KEYS, self._having(place, NO_KEYS))
 
-    def _cuts(self, begin: int, end: int) -> Cuts:
+    def _cuts_of(self, begin: int, end: int) -> Cuts:
         """The ends of windows in a leaf, by key."""
-        cut = self._cut[begin : end + 1]
-        here = slice(cut[0], cut[-1])
-        return Cuts(cut - cut[0], self._least[here], self._most[here])
+        here = slice(self._cut[begin], self._cut[end])
+        return Cuts(self._cuts[begin:end], self._least[here], self._most[here])
 
     def _having(self, leaf: int, besides: np.ndarray) -> np.ndarray:
         """The other keys with windows that may have a leaf, in which theirs do not begin or end."""

@@ -11,11 +11,10 @@ import pyarrow as pa
 from sash.engine.columns import one_array
 from sash.engine.stream.blocks import WORTH, Blocks, Cover, Cuts, Runs, covered
 from sash.engine.stream.bulk_rows import Rows, joined
-from sash.engine.stream.cells import cells, values_at
+from sash.engine.stream.cells import cells, copied_from, values_at
 from sash.engine.stream.items import Items
 from sash.engine.stream.lookups import LEAST, MOST, narrowed, runs, spread
 from sash.engine.stream.maps import KeyMap, items_at
-from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.sorted_keys import prove, ranges
 
 
@@ -70,58 +69,69 @@ def selected(
 ) -> Selected:
     """The rows that are asked for, of which some columns are read, or all of them. Raises
     Collision where a key's number is that of another."""
-    every = [(i, rows, rows is not w.pages[0]) for i, w in enumerate(asked) for rows in w.pages]
-    parts = [rows for _, rows, _ in every]
-    of_page, late = np.array([i for i, _, _ in every]), np.array([x for _, _, x in every], np.bool_)
-    runs = _runs(asked, of_page, parts)
+    parts = [rows for wanted in asked for rows in wanted.pages]
+    sizes = [len(wanted.pages) for wanted in asked]
+    of_page = np.arange(len(asked)).repeat(sizes)
+    late = np.append(False, of_page[1:] == of_page[:-1])
+    heads = np.concatenate([rows.head for rows in parts]).reshape(-1, 3)
+    pages = Pages(parts, of_page, heads, np.array([len(rows) for rows in parts]))
+    runs = _runs(asked, pages)
     if folding is not None and any(w.cuts is not None for w in asked):
-        runs = runs._replace(folded=_folded(asked, of_page, parts, runs, folding))
+        runs = runs._replace(folded=_folded(asked, pages, runs, folding))
     if runs.folded.any():
         assert folding is not None
-        cuts = _cuts(asked, of_page, parts, runs, folding.ordered)
-        cover = covered([rows.ticks for rows in parts], runs, cuts)
+        cuts = _cuts(asked, pages, runs, folding.ordered)
+        cover = covered(heads[:, 2], pages.sizes, runs, cuts)
         found = _in_blocks(parts, cover, columns)
         return Selected(of_page[cover.page], cover.key, late[cover.page], *found)
     page, key, place = spread(*runs[:3])
-    if len(place) == sum(len(rows) for rows in parts):
+    if len(place) == pages.sizes.sum():
         return Selected(of_page[page], key, late[page], joined(parts))
     return Selected(of_page[page], key, late[page], _rows_at(parts, page, place, columns))
 
 
-def _runs(asked: Sequence[Wanted], of_page: np.ndarray, parts: list[Rows]) -> Runs:
+class Pages(NamedTuple):
+    """The pages of requests, the request of each, where its columns begin (see `Rows.head`), and
+    its rows."""
+
+    parts: list[Rows]
+    of: np.ndarray
+    heads: np.ndarray
+    sizes: np.ndarray
+
+
+def _runs(asked: Sequence[Wanted], pages: Pages) -> Runs:
     """The runs of rows of each page's keys, or of all of its rows."""
-    keys = [wanted for i in of_page if (wanted := asked[i].keys) is not None]
-    none = np.zeros(len(parts), np.bool_)
+    n = len(pages.parts)
+    keys = [wanted for i in pages.of.tolist() if (wanted := asked[i].keys) is not None]
+    none = np.zeros(n, np.bool_)
     if not keys:
-        counts = np.ones(len(parts), np.int64)
-        return Runs(counts, 0 * counts, np.array([len(rows) for rows in parts]), none)
+        counts = np.ones(n, np.int64)
+        return Runs(counts, 0 * counts, pages.sizes, none)
     ids, checks = (np.concatenate([getattr(k, name) for k in keys]) for name in ("ids", "checks"))
     counts = np.array([len(wanted.ids) for wanted in keys])
-    begins = np.cumsum(counts) - counts
-    first, stop = runs([rows.column(KEY) for rows in parts], ids, begins, counts)
-    there = np.flatnonzero(stop > first)  # all rows of a page with one number are of one key
-    page = np.repeat(np.arange(len(parts)), counts)[there]
-    known = cells([rows.column(CHECK) for rows in parts], page, first[there])
+    first, stop = runs(pages.heads[:, 0], pages.sizes, ids, counts)
+    there = (stop > first).nonzero()[0]  # all rows of a page with one number are of one key
+    page = np.arange(n).repeat(counts)[there]
+    known = copied_from(pages.heads[:, 1], [checks.dtype], page, first[there])[0]
     prove(known, checks[there], ids[there])
     if any(w.between is not None for w in asked):
         limits = [
             asked[i].between or (np.full(n, LEAST), np.full(n, MOST))
-            for i, n in zip(of_page, counts, strict=True)
+            for i, n in zip(pages.of.tolist(), counts.tolist(), strict=True)
         ]
         least, most = (np.concatenate(side) for side in zip(*limits, strict=True))
-        narrowed([rows.ticks for rows in parts], counts, (least, most), (first, stop))
+        narrowed(pages.heads[:, 2], counts, (least, most), (first, stop))
     return Runs(counts, first, stop, none)
 
 
-def _folded(
-    asked: Sequence[Wanted], of_page: np.ndarray, parts: list[Rows], runs: Runs, folding: Folding
-) -> np.ndarray:
+def _folded(asked: Sequence[Wanted], pages: Pages, runs: Runs, folding: Folding) -> np.ndarray:
     """Which pages have blocks that are asked for; they are built where that is worth it."""
-    folded = np.zeros(len(parts), np.bool_)
+    folded = np.zeros(len(pages.parts), np.bool_)
     total = np.append(0, np.cumsum(runs.stop - runs.first))
     ends = np.append(0, np.cumsum(runs.counts))
     wanted = np.diff(total[ends]).tolist()
-    for page, (i, rows) in enumerate(zip(of_page.tolist(), parts, strict=True)):
+    for page, (i, rows) in enumerate(zip(pages.of.tolist(), pages.parts, strict=True)):
         if asked[i].cuts is None or rows is not asked[i].pages[0]:
             continue
         rows.asked += wanted[page]
@@ -131,33 +141,29 @@ def _folded(
     return folded
 
 
-def _cuts(
-    asked: Sequence[Wanted], of_page: np.ndarray, parts: list[Rows], runs: Runs, ordered: bool
-) -> Cuts:
+def _cuts(asked: Sequence[Wanted], pages: Pages, runs: Runs, ordered: bool) -> Cuts:
     """The cuts of all runs; where the order of rows matters, also where there are late rows."""
-    known = [asked[i].cuts for i in of_page[runs.folded]]
+    known = [cuts for i in pages.of[runs.folded].tolist() if (cuts := asked[i].cuts) is not None]
     per_run = np.zeros(len(runs.first), np.int64)
     here = np.repeat(runs.folded, runs.counts)
-    per_run[here] = np.concatenate([np.diff(cuts.begins) for cuts in known if cuts is not None])
-    least, most = (
-        np.concatenate([cuts[side] for cuts in known if cuts is not None]) for side in (1, 2)
-    )
+    per_run[here], least, most = (np.concatenate(side) for side in zip(*known, strict=True))
     if ordered:
         begins = np.cumsum(runs.counts) - runs.counts
-        of_run = np.repeat(np.arange(len(parts)), runs.counts)
-        first_page = np.searchsorted(of_page, of_page)  # of the request
+        of_run = np.repeat(np.arange(len(pages.of)), runs.counts)
+        first_page = np.searchsorted(pages.of, pages.of)  # of the request
         late = np.flatnonzero((runs.folded[first_page] & ~runs.folded)[of_run])
         late = late[runs.stop[late] > runs.first[late]]
         counts = (runs.stop - runs.first)[late]
         page = np.repeat(of_run[late], counts)
-        after = cells([r.ticks for r in parts], page, ranges(runs.first[late], counts)) + 1
+        place = ranges(runs.first[late], counts)
+        after = copied_from(pages.heads[:, 2], [place.dtype], page, place)[0] + 1
         run = (late - begins[of_run[late]] + begins[first_page[of_run[late]]]).repeat(counts)
         both = np.append(np.repeat(np.arange(len(per_run)), per_run), run)
         least, most = np.append(least, after), np.append(most, after)
         order = np.lexsort([least, both])
         least, most = least[order], most[order]
         per_run += np.bincount(run, minlength=len(per_run))
-    return Cuts(np.append(0, np.cumsum(per_run)), least, most)
+    return Cuts(per_run, least, most)
 
 
 def _in_blocks(
@@ -174,7 +180,13 @@ def _in_blocks(
         [each.items for each in blocks], [each.numbers for each in blocks],
         number[cover.page[many]], cover.block[many],
     )  # fmt: skip
-    times = cells([part.column(part.time) for part in parts], cover.page, cover.place)
+    time = (parts[0].time,)
+    begins = [begin for part in parts if (begin := part.where(time)) is not None]
+    if len(begins) == len(parts):
+        kind = parts[0].times.dtype
+        times = copied_from(np.concatenate(begins), [kind], cover.page, cover.place)[0]
+    else:
+        times = cells([part.column(part.time) for part in parts], cover.page, cover.place)
     places = np.empty(len(times), np.int64)
     places[single] = np.arange(len(single))
     places[many] = np.arange(len(single), len(times))
@@ -186,14 +198,31 @@ def _rows_at(
 ) -> Rows:
     """Rows at places of pages, with some columns or all."""
     table = parts[0].table
-    columns = {}
-    for name in table.column_names if names is None else names:
-        known = [rows.plain(name) for rows in parts]
-        plain = [column for column in known if column is not None]
-        if len(plain) == len(parts):
-            made, kind = pa.array(cells(plain, page, place)), table.schema.field(name).type
-            columns[name] = made if made.type == kind else made.view(kind)
-        else:
-            arrays = [one_array(rows.table.column(name)) for rows in parts]
-            columns[name] = values_at(arrays, page, place)
+    chosen = tuple(table.column_names if names is None else names)
+    begins = [begin for rows in parts if (begin := rows.where(chosen)) is not None]
+    if len(begins) == len(parts):
+        plain = [parts[0].plain(name) for name in chosen]
+        kinds = [column.array.dtype for column in plain if column is not None]
+        found = copied_from(np.concatenate(begins), kinds, page, place)
+        columns = {
+            name: _typed(array, table.schema.field(name).type)
+            for name, array in zip(chosen, found, strict=True)
+        }
+    else:
+        columns = {name: _column_at(parts, page, place, name) for name in chosen}
     return Rows(pa.table(columns), parts[0].time)
+
+
+def _column_at(parts: list[Rows], page: np.ndarray, place: np.ndarray, name: str) -> pa.Array:
+    """A column at places of pages."""
+    known = [rows.plain(name) for rows in parts]
+    plain = [column for column in known if column is not None]
+    if len(plain) == len(parts):
+        return _typed(cells(plain, page, place), parts[0].table.schema.field(name).type)
+    return values_at([one_array(rows.table.column(name)) for rows in parts], page, place)
+
+
+def _typed(array: np.ndarray, kind: pa.DataType) -> pa.Array:
+    """Numbers as a column of a type."""
+    made = pa.array(array)
+    return made if made.type == kind else made.view(kind)
