@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from sash.engine.fold import Groups
 from sash.engine.stream.cells import Numbers
@@ -49,26 +50,28 @@ def are_small(states: Sequence[PartialState]) -> bool:
     return bool(states) and all((s.width or WIDEST + 1) <= WIDEST for s in states)
 
 
-def blocks_of(states: Sequence[PartialState], rows: list[Items], ids: np.ndarray) -> Blocks:
-    """The blocks of rows in order of key, which are an item each of every state.
+def blocks_of(states: Sequence[PartialState], table: pa.Table, ids: np.ndarray) -> Blocks:
+    """The blocks of rows in order of key.
 
     A block with rows of several keys is never read; it has the first of its parts only, since
     combining different keys may overflow.
     """
     size, width = len(ids), 1
-    found: list[list[Items]] = [[each.slice(0, 0)] for each in rows]
-    while size >= FANOUT:
+    found: list[list[Items]] = []
+    while size >= FANOUT or not found:
         size, width = size // FANOUT, width * FANOUT
         first = np.arange(size) * width
-        counts = np.where(ids[first] == ids[first + width - 1], FANOUT, 1)
-        if not (counts > 1).any():
+        whole = ids[first] == ids[first + width - 1]
+        if found and not whole.any():
             break
         begins = np.arange(0, size * FANOUT, FANOUT)
-        groups = Groups(begins, begins + counts)
-        rows = [s.fold_groups(each, groups) for s, each in zip(states, rows, strict=True)]
-        for known, made in zip(found, rows, strict=True):
-            known.append(made)
-    items = [Items.concat(each) for each in found]
+        groups = Groups(begins, begins + np.where(whole, FANOUT, 1))
+        if found:
+            both = zip(states, found[-1], strict=True)
+            found.append([state.fold_groups(items, groups) for state, items in both])
+        else:
+            found.append([state.fold_rows(table, groups) for state in states])
+    items = [Items.concat(each) for each in zip(*found, strict=True)]
     return Blocks(items, numbers_of(items))
 
 

@@ -11,9 +11,13 @@ import pyarrow as pa
 
 from sash.engine.columns import numbers, one_array
 from sash.engine.stream.blocks import Blocks
+from sash.engine.stream.cells import cells, copied_from, values_at
 from sash.engine.stream.lookups import Column, addresses, merged_order, sortable
 from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.sorted_keys import order_of
+
+FEW = 2048
+"""Up to so many rows are copied by their addresses: a table's `take` takes longer to begin."""
 
 
 @dataclass
@@ -112,6 +116,41 @@ def _plain(column: pa.ChunkedArray) -> Column | None:
     return Column.of(numbers(one_array(column))) if plain and column.null_count == 0 else None
 
 
+def rows_at(
+    parts: Sequence[Rows], page: np.ndarray, place: np.ndarray, names: Sequence[str] | None
+) -> Rows:
+    """Rows at places of pages, with some columns or all."""
+    table = parts[0].table
+    chosen = tuple(table.column_names if names is None else names)
+    begins = [begin for rows in parts if (begin := rows.where(chosen)) is not None]
+    if len(begins) == len(parts):
+        plain = [parts[0].plain(name) for name in chosen]
+        kinds = [column.array.dtype for column in plain if column is not None]
+        found = copied_from(np.concatenate(begins), kinds, page, place)
+        columns = {
+            name: _typed(array, table.schema.field(name).type)
+            for name, array in zip(chosen, found, strict=True)
+        }
+    else:
+        columns = {name: _column_at(parts, page, place, name) for name in chosen}
+    return Rows(pa.table(columns), parts[0].time)
+
+
+def _column_at(parts: Sequence[Rows], page: np.ndarray, place: np.ndarray, name: str) -> pa.Array:
+    """A column at places of pages."""
+    known = [rows.plain(name) for rows in parts]
+    plain = [column for column in known if column is not None]
+    if len(plain) == len(parts):
+        return _typed(cells(plain, page, place), parts[0].table.schema.field(name).type)
+    return values_at([one_array(rows.table.column(name)) for rows in parts], page, place)
+
+
+def _typed(array: np.ndarray, kind: pa.DataType) -> pa.Array:
+    """Numbers as a column of a type."""
+    made = pa.array(array)
+    return made if made.type == kind else made.view(kind)
+
+
 def joined(parts: Sequence[Rows]) -> Rows:
     """Rows, one after the other."""
     if len(parts) == 1:
@@ -122,8 +161,10 @@ def joined(parts: Sequence[Rows]) -> Rows:
 
 def taken(rows: Rows, places: np.ndarray) -> Rows:
     """Some of the rows, in another order."""
-    if len(places) == len(rows) and (np.diff(places) == 1).all():
+    if len(places) == len(rows) and (places[1:] > places[:-1]).all():
         return rows
+    if 0 < len(places) <= FEW:
+        return rows_at([rows], np.zeros(len(places), np.int64), places, None)
     return Rows(rows.table.take(pa.array(places)), rows.time)
 
 

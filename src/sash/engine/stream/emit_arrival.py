@@ -81,7 +81,7 @@ class Arrivals:
         groups: list[Due] = []
         if stop:
             by_bulk = np.lexsort([times[:stop], ids[:stop], places])
-            late = forest.rows_of(rows.take(pa.array(by_bulk)))
+            late = taken(forest.rows_of(rows), by_bulk)
             order = order_of(late.ids)
             forest.prove(late.ids[order], late.checks[order])
             begins = [*starts(places).tolist(), stop]

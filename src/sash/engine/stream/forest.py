@@ -136,10 +136,9 @@ class Forest:
 
     def _blocks(self, rows: Rows) -> Blocks:
         """The blocks of the rows of a page."""
-        cost, items = self.pages.cost, [self.items(i, rows) for i in range(len(self.states))]
+        cost, made = self.pages.cost, blocks_of(self.states, rows.table, rows.ids)
         cost.rows_read += len(rows)
         cost.bytes_read += len(rows) * rows.width
-        made = blocks_of(self.states, items, rows.ids)
         cost.combined += sum(len(rows) + len(each) for each in made.items)
         return made
 

@@ -31,7 +31,7 @@ from sash.engine.stream.sorted_keys import order_of, ranges, starts, unique
 LATE_PAGES = 8
 """So many pages of late rows, and a leaf is written again as one."""
 
-BUFFERED = 4096
+BUFFERED = 1024
 """So many rows or partials wait in a buffer, or eight times those of a batch."""
 
 Place = tuple[int, int]

@@ -192,6 +192,16 @@ class PartialState:
     ) -> list[np.ndarray]:
         return folded(self._kernel(fold, columns, of_items), columns, groups)
 
+    def fold_rows(self, table: pa.Table, groups: Groups) -> Items:
+        """One item for each group of neighbouring rows. No group is empty."""
+        if self.is_numbers and not self._indexed and self.state.kind == "combine":
+            columns, passing = self._columns(table)
+            if passing is None and not any(column.null_count for column in columns):
+                values = [np.ascontiguousarray(numbers(column)) for column in columns]
+                rows, *leaves = self._folded(values, groups, of_items=False)
+                return Items(rows, leaves)
+        return self.fold_groups(self.lifted(table), groups)
+
     def _item_columns(self, items: Items) -> list[np.ndarray]:
         """Items as the loops read them; where the answer is the value of a row, with its place."""
         places = [np.arange(len(items))] if self._indexed else []

@@ -6,12 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
-from sash.engine.columns import one_array
 from sash.engine.stream.blocks import WORTH, Blocks, Cover, Cuts, Runs, covered
-from sash.engine.stream.bulk_rows import Rows, joined
-from sash.engine.stream.cells import cells, copied_from, values_at
+from sash.engine.stream.bulk_rows import Rows, joined, rows_at
+from sash.engine.stream.cells import cells, copied_from
 from sash.engine.stream.items import Items
 from sash.engine.stream.lookups import LEAST, MOST, narrowed, runs, spread
 from sash.engine.stream.maps import KeyMap, items_at
@@ -87,7 +85,7 @@ def selected(
     page, key, place = spread(*runs[:3])
     if len(place) == pages.sizes.sum():
         return Selected(of_page[page], key, late[page], joined(parts))
-    return Selected(of_page[page], key, late[page], _rows_at(parts, page, place, columns))
+    return Selected(of_page[page], key, late[page], rows_at(parts, page, place, columns))
 
 
 class Pages(NamedTuple):
@@ -171,7 +169,7 @@ def _in_blocks(
 ) -> tuple[Rows, InBlocks]:
     """The rows of a cover, and where they and its blocks are."""
     single, many = np.flatnonzero(cover.block < 0), np.flatnonzero(cover.block >= 0)
-    rows = _rows_at(parts, cover.page[single], cover.place[single], names)
+    rows = rows_at(parts, cover.page[single], cover.place[single], names)
     used = [i for i, part in enumerate(parts) if part.blocks is not None]
     number = np.zeros(len(parts), np.int64)
     number[used] = np.arange(len(used))
@@ -191,38 +189,3 @@ def _in_blocks(
     places[single] = np.arange(len(single))
     places[many] = np.arange(len(single), len(times))
     return rows, InBlocks(times, places, items)
-
-
-def _rows_at(
-    parts: list[Rows], page: np.ndarray, place: np.ndarray, names: Sequence[str] | None
-) -> Rows:
-    """Rows at places of pages, with some columns or all."""
-    table = parts[0].table
-    chosen = tuple(table.column_names if names is None else names)
-    begins = [begin for rows in parts if (begin := rows.where(chosen)) is not None]
-    if len(begins) == len(parts):
-        plain = [parts[0].plain(name) for name in chosen]
-        kinds = [column.array.dtype for column in plain if column is not None]
-        found = copied_from(np.concatenate(begins), kinds, page, place)
-        columns = {
-            name: _typed(array, table.schema.field(name).type)
-            for name, array in zip(chosen, found, strict=True)
-        }
-    else:
-        columns = {name: _column_at(parts, page, place, name) for name in chosen}
-    return Rows(pa.table(columns), parts[0].time)
-
-
-def _column_at(parts: list[Rows], page: np.ndarray, place: np.ndarray, name: str) -> pa.Array:
-    """A column at places of pages."""
-    known = [rows.plain(name) for rows in parts]
-    plain = [column for column in known if column is not None]
-    if len(plain) == len(parts):
-        return _typed(cells(plain, page, place), parts[0].table.schema.field(name).type)
-    return values_at([one_array(rows.table.column(name)) for rows in parts], page, place)
-
-
-def _typed(array: np.ndarray, kind: pa.DataType) -> pa.Array:
-    """Numbers as a column of a type."""
-    made = pa.array(array)
-    return made if made.type == kind else made.view(kind)
