@@ -48,9 +48,9 @@ class Buffer(Generic[T]):
 
     @staticmethod
     def of(nodes: np.ndarray, given: T) -> Buffer[T]:
-        first = starts(nodes)
-        spans = itertools.pairwise([*first.tolist(), len(nodes)])
-        return Buffer(nodes, given, dict(zip(nodes[first].tolist(), spans)))
+        first: list[int] = starts(nodes).tolist()
+        spans = itertools.pairwise([*first, len(nodes)])
+        return Buffer(nodes, given, dict(zip(nodes[first].tolist() if first else [], spans)))
 
     @staticmethod
     def read(table: pa.Table, decoded: Callable[[pa.Table], T]) -> Buffer[T]:

@@ -52,11 +52,14 @@ class Scattered:
         left = moved(times, -edges.behind), moved(times, -edges.behind_least, up=True)
         right = moved(times, edges.ahead, up=False), moved(times, edges.ahead, up=True)
         parts = []
-        for (least, most), after in ((left, 0), (right, 1)):
+        for least, most in (left, right):
             first = np.searchsorted(youngest, least, "left")
             counts = np.maximum(np.searchsorted(oldest, most, "right") - first, 0)
             codes = (ranges(first, counts) << 40) + np.repeat(self.key, counts)
-            parts.append((codes, np.repeat(least + after, counts), np.repeat(most + after, counts)))
+            begin, after = least.repeat(counts), most.repeat(counts) + 1
+            # Rows at an end may be in the window or not, as the frame says; all of one time are.
+            parts.append((codes, begin, np.where(begin + 1 == after, begin, after)))
+            parts.append((codes, after, after))
         codes, least, most = (np.concatenate(each) for each in zip(*parts, strict=True))
         order = np.lexsort([least, codes])
         codes, self._least, self._most = codes[order], least[order], most[order]
