@@ -342,8 +342,7 @@ class Forest:
                 self._layers = {}
             self._layers[place] = known
         changed = self.changed
-        span = None if changed is None else changed.place(node)
-        if changed is None or span is None:
+        if changed is None or (span := changed.place(node)) is None:
             return known[1]
         return [*known[1], Part(changed.all, *span)]
 

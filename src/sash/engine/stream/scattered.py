@@ -6,7 +6,6 @@ between such ends; of other bulks that some of its windows have, its partial.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -16,28 +15,40 @@ from sash.engine.stream.blocks import Cuts
 from sash.engine.stream.due import Due, Edges, moved
 from sash.engine.stream.lookups import sortable
 from sash.engine.stream.manifest import Node
+from sash.engine.stream.maps import KeyMap
 from sash.engine.stream.sorted_keys import ranges, starts
 
 
+class Chosen(NamedTuple):
+    """Some keys of a group: their places among the group's, and the keys."""
+
+    places: np.ndarray
+    keys: KeyMap
+
+
+class InRows(NamedTuple):
+    """Keys whose rows are needed of a leaf: between which times, and the ends of windows there."""
+
+    chosen: Chosen
+    between: tuple[np.ndarray, np.ndarray]
+    cuts: Cuts
+
+
 class Run(NamedTuple):
-    """Neighbouring leaves: the places of the keys whose rows are needed, of one leaf, with the ends
-    of their windows, and of those whose partials are."""
+    """Neighbouring leaves, and the keys whose partials are needed; of one leaf also those whose
+    rows are."""
 
     first: int
     stop: int
-    rows: np.ndarray
-    partials: np.ndarray
-    cuts: Cuts | None = None
-
-
-NO_KEYS = np.zeros(0, np.int64)
+    partials: Chosen
+    rows: InRows | None = None
 
 
 class Scattered:
     """The ends of the windows of late rows, in order of key and time, in leaves in order of time:
     in all leaves that have ends, and in those between them.
 
-    `key`: of each row; `reached`: from where to where the windows of each key reach.
+    `key`: of each row.
     """
 
     def __init__(self, due: Due, edges: Edges, leaves: Sequence[Node]) -> None:
@@ -62,39 +73,58 @@ class Scattered:
             parts.append((codes, after, after))
         codes, least, most = (np.concatenate(each) for each in zip(*parts, strict=True))
         order = np.lexsort([least, codes])
-        codes, self._least, self._most = codes[order], least[order], most[order]
+        codes = codes[order]
         first = starts(codes)
-        self._cut, codes = np.append(first, len(codes)), codes[first]
-        self._cuts = self._cut[1:] - first
-        self._leaf, self._key = codes >> 40, codes & ((1 << 40) - 1)
-        self.reached = left[0][begins], right[1][last]
-        self._first = np.searchsorted(oldest, self.reached[0], "left")
-        self._stop = np.searchsorted(youngest, self.reached[1], "right")
+        cut, codes = np.append(first, len(codes)), codes[first]
+        leaf, key = codes >> 40, codes & ((1 << 40) - 1)
+        self._in_rows = InRows(
+            self._chosen(key),
+            (left[0][begins][key], right[1][last][key]),
+            Cuts(cut[1:] - first, least[order], most[order]),
+        )
+        self._cut, self._pairs = cut.tolist(), _spans(leaf, len(leaves))
+        number = np.arange(len(leaves))[:, None]  # leaves that windows of a key have
+        having = np.searchsorted(oldest, left[0][begins], "left") <= number
+        having &= number < np.searchsorted(youngest, right[1][last], "right")
+        having[leaf, key] = False
+        leaf, key = having.nonzero()
+        self._partials, self._having = self._chosen(key), _spans(leaf, len(leaves))
+
+    def _chosen(self, places: np.ndarray) -> Chosen:
+        keys = self.due.keys
+        return Chosen(places, KeyMap(keys.ids[places], keys.checks[places], None, []))
 
     def runs(self, first: int, stop: int) -> Iterator[Run]:
         """Leaves from one to another: those with ends one by one, and those between them."""
-        begins = np.append(starts(self._leaf), len(self._leaf)).tolist()
         place = first
-        for begin, end in itertools.pairwise(begins):
-            leaf = int(self._leaf[begin])
-            if not first <= leaf < stop:
-                continue
-            if place < leaf:
-                yield Run(place, leaf, NO_KEYS, self._having(place, NO_KEYS))
-            rows = self._key[begin:end]
-            yield Run(leaf, leaf + 1, rows, self._having(leaf, rows), self._cuts_of(begin, end))
-            place = leaf + 1
+        for leaf in range(first, stop):
+            begin, end = self._pairs[leaf : leaf + 2]
+            if begin < end:
+                if place < leaf:
+                    yield Run(place, leaf, self._some(place))
+                yield Run(leaf, leaf + 1, self._some(leaf), self._rows(begin, end))
+                place = leaf + 1
         if place < stop:
-            yield Run(place, stop, NO_KEYS, self._having(place, NO_KEYS))
+            yield Run(place, stop, self._some(place))
 
-    def _cuts_of(self, begin: int, end: int) -> Cuts:
-        """The ends of windows in a leaf, by key."""
-        here = slice(self._cut[begin], self._cut[end])
-        return Cuts(self._cuts[begin:end], self._least[here], self._most[here])
+    def _some(self, leaf: int) -> Chosen:
+        """The keys with windows that have a leaf, in which theirs do not begin or end."""
+        return _part(self._partials, slice(*self._having[leaf : leaf + 2]))
 
-    def _having(self, leaf: int, besides: np.ndarray) -> np.ndarray:
-        """The other keys with windows that may have a leaf, in which theirs do not begin or end."""
-        found = (self._first <= leaf) & (leaf < self._stop)
-        found[besides] = False
-        places: np.ndarray = found.nonzero()[0]
-        return places
+    def _rows(self, begin: int, end: int) -> InRows:
+        """The keys with windows that begin or end in a leaf."""
+        (chosen, (least, most), cuts), here = self._in_rows, slice(begin, end)
+        ends = slice(self._cut[begin], self._cut[end])
+        cuts = Cuts(cuts.counts[here], cuts.least[ends], cuts.most[ends])
+        return InRows(_part(chosen, here), (least[here], most[here]), cuts)
+
+
+def _part(chosen: Chosen, here: slice) -> Chosen:
+    keys = KeyMap(chosen.keys.ids[here], chosen.keys.checks[here], None, [])
+    return Chosen(chosen.places[here], keys)
+
+
+def _spans(leaf: np.ndarray, leaves: int) -> list[int]:
+    """Where each leaf begins among sorted numbers of leaves, and the end."""
+    found: list[int] = np.searchsorted(leaf, np.arange(leaves + 1)).tolist()
+    return found

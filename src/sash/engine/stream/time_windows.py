@@ -191,15 +191,14 @@ class TimeWindows:
         self, asked: Asked, forest: Forest, group: int, scattered: Scattered, run: Run
     ) -> None:
         """Ask for what the windows of late rows have of neighbouring leaves."""
-        keys, leaves = scattered.due.keys, scattered.leaves[run.first : run.stop]
-        if len(run.rows):
-            between = scattered.reached[0][run.rows], scattered.reached[1][run.rows]
-            wanted = forest.wanted(leaves[0], keys.take(run.rows), between, run.cuts)
-            asked.add_rows(group, wanted, run.rows)
-        if len(run.partials):
-            some = keys.take(run.partials)
+        leaves = scattered.leaves[run.first : run.stop]
+        if run.rows is not None:
+            (places, keys), between, cuts = run.rows
+            asked.add_rows(group, forest.wanted(leaves[0], keys, between, cuts), places)
+        places, keys = run.partials
+        if len(places):
             for node in forest.nodes(leaves[0].first, leaves[-1].stop):
-                asked.add_map(group, forest.layers(node), some, node.oldest, run.partials)
+                asked.add_map(group, forest.layers(node), keys, node.oldest, places)
 
     def _ask_middle(
         self, asked: Asked, forest: Forest, group: int, due: Due, leaves: tuple[int, int]
