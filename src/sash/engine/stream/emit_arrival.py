@@ -16,7 +16,7 @@ import pyarrow as pa
 from sash.engine.columns import numbers, one_array
 from sash.engine.stream.bulk_rows import joined, taken
 from sash.engine.stream.due import NUMBER, Due
-from sash.engine.stream.late import insert
+from sash.engine.stream.late import add
 from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.row_answers import advance, by_time, in_order_of_key, per_key
 from sash.engine.stream.sealing import by_key, cut
@@ -86,7 +86,7 @@ class Arrivals:
             forest.prove(late.ids[order], late.checks[order])
             begins = [*starts(places).tolist(), stop]
             bulks = [leaves[places[i]] for i in begins[:-1]]
-            insert(forest, bulks, late)
+            add(forest, bulks, late)
             groups += [
                 Due.of(in_order_of_key(late.slice(begins[i], begins[j])), number, is_new=False)
                 for i, j in itertools.pairwise([*range(0, len(bulks), TOGETHER), len(bulks)])

@@ -111,15 +111,30 @@ class Forest:
         late = None if buffer is None else buffer.at(leaf)
         return Wanted(pages if late is None else [*pages, late], keys, between, cuts)
 
+    def waiting(
+        self, keys: KeyMap | None, between: tuple[np.ndarray, np.ndarray] | None = None
+    ) -> list[Wanted]:
+        """The late rows that are in no leaf yet, if there are any."""
+        page = self.trunk.waiting
+        if page is None:
+            return []
+        return [Wanted([self.pages.read(page, self.rows_of)], keys, between, late=True)]
+
+    def wait(self, rows: Rows | None) -> None:
+        """Let late rows, in order of key and time, be in no leaf, instead of those that are not."""
+        self.pages.drop(self.trunk.waiting)
+        self.trunk.waiting = self.pages.add(rows.table) if rows is not None and len(rows) else None
+
     def rows_between(
         self, oldest: float, youngest: float, keys: KeyMap | None = None
     ) -> Rows | None:
         """The rows between two times, both included, of some keys or of all, leaf by leaf."""
-        leaves = self.between(oldest, youngest)
-        if not leaves:
+        leaves, waiting = self.between(oldest, youngest), self.waiting(keys)
+        wanted = [*(self.wanted(leaf, keys) for leaf in leaves), *waiting]
+        if not wanted:
             return None
-        rows = self.rows([self.wanted(leaf, keys) for leaf in leaves]).rows
-        if leaves[0].oldest < oldest or leaves[-1].youngest > youngest:
+        rows = self.rows(wanted).rows
+        if waiting or leaves[0].oldest < oldest or leaves[-1].youngest > youngest:
             inside = (rows.times >= oldest) & (rows.times <= youngest)
             rows = taken(rows, np.flatnonzero(inside))
         return rows if len(rows) else None
@@ -281,6 +296,8 @@ class Forest:
         if self.leaves and checks.any():  # one integer column is its own number
             keys = KeyMap(ids, checks, None, [])
             located([(maps, keys) for maps in self.cover(self.leaves[0].first, self.trunk.next)])
+            if waiting := self.waiting(keys):
+                selected(waiting, [])
 
     # What no window needs any more.
 
@@ -291,6 +308,10 @@ class Forest:
             while above is not None:
                 self._unset(above)
                 above = self.trunk.nodes.get((above.level + 1, above.index >> 1))
+        for wanted in self.waiting(None):
+            times = wanted.pages[0].times
+            if times.min() < before:
+                self.wait(taken(wanted.pages[0], np.flatnonzero(times >= before)))
         self._forget_buffers()
 
     def _forget_buffers(self) -> None:

@@ -34,6 +34,9 @@ LATE_PAGES = 8
 BUFFERED = 1024
 """So many rows or partials wait in a buffer, or eight times those of a batch."""
 
+WAITING = 1024
+"""So many late rows are in no bulk, or eight times those of a batch."""
+
 Place = tuple[int, int]
 Marks = dict[Place, np.ndarray]
 """Which keys change of each node."""
@@ -48,6 +51,37 @@ class Changed(NamedTuple):
     nodes: np.ndarray
     keys: np.ndarray
     items: list[Items]
+
+
+def add(forest: Forest, leaves: Sequence[Node], rows: Rows) -> None:
+    """Take late rows, sorted by bulk, key and time; `leaves`: the bulks that have their times.
+
+    Where the order of rows does not matter, they wait until they are many: whoever answers reads
+    those of its keys beside the tree."""
+    if not forest.is_commutative:
+        insert(forest, leaves, rows)
+        return
+    limit = max(WAITING, 8 * len(rows))
+    rows = taken(rows, np.lexsort([rows.times, rows.ids]))
+    for wanted in forest.waiting(None):
+        known = wanted.pages[0]
+        rows = joined([known, rows])
+        ids = rows.ids
+        rows = taken(rows, merged_order(ids, ids, rows.times, len(known)))
+    forest.wait(rows)
+    if len(rows) > limit:
+        flush(forest)
+
+
+def flush(forest: Forest) -> None:
+    """Put the late rows that wait into the bulks that have their times."""
+    for wanted in forest.waiting(None):
+        rows = wanted.pages[0]
+        ends = np.array([leaf.youngest for leaf in forest.leaves], rows.times.dtype)
+        places = np.searchsorted(ends, rows.times, "left")
+        rows = taken(rows, np.argsort(places, kind="stable"))
+        forest.wait(None)
+        insert(forest, [forest.leaves[i] for i in np.unique(places).tolist()], rows)
 
 
 def insert(forest: Forest, leaves: Sequence[Node], rows: Rows) -> None:

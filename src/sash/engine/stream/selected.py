@@ -21,12 +21,14 @@ class Wanted(NamedTuple):
 
     `between`: the first and the last time of each key, where not all of its rows are wanted;
     see `sortable`. `cuts`: between the cuts of each key, blocks of rows do as well as rows.
+    `late`: also the first page is not in order of time with other requests.
     """
 
     pages: Sequence[Rows]
     keys: KeyMap | None
     between: tuple[np.ndarray, np.ndarray] | None = None
     cuts: Cuts | None = None
+    late: bool = False
 
 
 class InBlocks(NamedTuple):
@@ -71,6 +73,7 @@ def selected(
     sizes = [len(wanted.pages) for wanted in asked]
     of_page = np.arange(len(asked)).repeat(sizes)
     late = np.append(False, of_page[1:] == of_page[:-1])
+    late |= np.array([wanted.late for wanted in asked])[of_page]
     heads = np.concatenate([rows.head for rows in parts]).reshape(-1, 3)
     pages = Pages(parts, of_page, heads, np.array([len(rows) for rows in parts]))
     runs = _runs(asked, pages)

@@ -125,6 +125,8 @@ class TimeWindows:
         left, right = self.edges.left(span), self.edges.right(span)
         first, stop, middles = self._middles(forest, span)
         reached = due.reached(self.edges)
+        for wanted in forest.waiting(due.keys, reached):
+            asked.add_rows(group, wanted)
         place = first
         while place < stop:
             inside = next((end for begin, end in middles if begin <= place < end), None)
@@ -172,6 +174,8 @@ class TimeWindows:
         leaves = [leaf for begin, end in zones for leaf in forest.leaves[begin:end]]
         scattered, done = Scattered(due, self.edges, leaves), 0
         asked.marks.append(Marks(group, scattered.key, due.rows.times))
+        for wanted in forest.waiting(due.keys, due.reached(self.edges)):
+            asked.add_rows(group, wanted)
         parts = [(begin, end, False) for begin, end in zones]
         middle = (
             forest.since(self.edges.left(due.span).most, after=True),
