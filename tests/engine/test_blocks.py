@@ -15,6 +15,7 @@ from sash.engine.stream.blocks import Cuts, Runs, blocks_of, covered
 from sash.engine.stream.bulk_rows import Rows
 from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.lookups import Column
+from sash.engine.stream.manifest import Manifest
 from sash.engine.stream.selected import Folding
 from sash.engine.table import aggregate
 from sash.plan.plan import plan_of
@@ -42,6 +43,11 @@ ANY_ORDER = {
     "hi": lambda frame: sf.max("x").over(frame),
     "mean": lambda frame: sf.mean("i").over(frame),
     "some": lambda frame: sf.sum("i").where("x > 0.5").over(frame),
+}
+BESIDE = {
+    "median": lambda frame: sf.median("x").over(frame),
+    "rows": lambda frame: sf.sum("i").over(sash.rows(4)),
+    "session": lambda frame: sf.count().over(sash.session(3)),
 }
 
 
@@ -76,6 +82,8 @@ def vary(rng: np.random.Generator, patch: pytest.MonkeyPatch) -> None:
     patch.setattr(selected, "WORTH", int(rng.choice([2, 1000])))
     patch.setattr(forest, "SMALL", int(rng.choice([0, 300])))
     patch.setattr(late, "BUFFERED", int(rng.choice([0, 20, 1024])))
+    patch.setattr(late, "WAITING", int(rng.choice([0, 20, 1024])))
+    patch.setattr(late, "BATCHES", int(rng.choice([0, 2, 8])))
     patch.setattr(late, "LATE_PAGES", int(rng.choice([1, 2, 8])))
     patch.setattr(emit_arrival, "TOGETHER", int(rng.choice([1, 3, 16])))
 
@@ -99,7 +107,7 @@ def check(kind: dict[str, Any], name: str, seed: int, patch: pytest.MonkeyPatch)
     vary(rng, patch)
     read = counted(patch)
     table, definition = rows(rng, 900, int(rng.choice([1, 3]))), defined(kind, FRAMES[name])
-    run = Run(definition, keep=seed % 3 < 2)
+    run = Run(definition, collide=[None, 2][seed % 2], keep=seed % 3 < 2)
     found, start = [], 0
     for size in [100] * 9:
         mark = None if not start else int(table.column("t").to_numpy()[:start].max()) - 300
@@ -114,7 +122,7 @@ def check(kind: dict[str, Any], name: str, seed: int, patch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("name", FRAMES)
-@pytest.mark.parametrize("kind", [ORDERED, ANY_ORDER, ORDERED | ANY_ORDER])
+@pytest.mark.parametrize("kind", [ORDERED, ANY_ORDER, ORDERED | ANY_ORDER, ANY_ORDER | BESIDE])
 def test_answers_are_those_of_the_rows(
     kind: dict[str, Any], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -125,7 +133,7 @@ def test_answers_are_those_of_the_rows(
 @pytest.mark.parametrize("name", FRAMES)
 def test_answers_for_many_seeds(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in range(100, 160):
-        check(ORDERED | ANY_ORDER, name, seed, monkeypatch)
+        check([ANY_ORDER | BESIDE, ORDERED | ANY_ORDER][seed % 2], name, seed, monkeypatch)
 
 
 def fails(kind: dict[str, Any], patch: pytest.MonkeyPatch) -> bool:
@@ -208,3 +216,35 @@ def test_small_partials_only() -> None:
         made = sf.sum("i").over(frame) if kind == "sum" else sf.collect_list("i").over(frame)
         definition = defined({"it": lambda _, made=made: made}, frame)
         assert blocks.are_small(definition.partials) is expected
+
+
+def test_a_definition_for_which_order_matters_finds_late_rows_that_wait() -> None:
+    """Those of a definition for which it does not are beside the tree."""
+    rng = np.random.default_rng(7)
+    table, frame = rows(rng, 900, 3), FRAMES["around"]
+    run, expected = Run(defined(ANY_ORDER, frame)), defined(ANY_ORDER | ORDERED, frame)
+    for start in range(0, 900, 100):
+        if start == 600:
+            known = Manifest.load(run.manifest).bulks
+            assert known.waiting is not None
+            run.definition = expected
+        mark = None if not start else int(table.column("t").to_numpy()[:start].max()) - 300
+        found = run.step(table.slice(start, 100), mark)
+    assert Manifest.load(run.manifest).bulks.waiting is None
+    known = aggregate(expected.plan.query, without(table, run.late))
+    for column in ("i", *ANY_ORDER, *ORDERED):
+        answers = without(known, set(range(800))).sort_by("i").column(column)
+        assert found.sort_by("i").column(column).to_pylist() == answers.to_pylist()
+
+
+def test_late_rows_that_wait_are_forgotten_with_their_time() -> None:
+    live = sash.stream("k", time="t", emit="arrival", delay=50).agg(
+        n=sf.count().over(sash.range_between(-100, 0))
+    )
+    live.feed(pa.table({"k": [0, 0], "t": [0, 100]}))
+    late = live.feed(pa.table({"k": [0, 1], "t": [60, 70]}))
+    assert sorted(late.column("n").to_pylist()) == [1, 2]
+    rows = live.feed(pa.table({"k": [0, 1], "t": [130, 130]}))
+    assert sorted(rows.column("n").to_pylist()) == [2, 3]
+    live.feed(pa.table({"k": [0], "t": [10_000]}))
+    assert live.stats.state_rows == 1

@@ -6,7 +6,6 @@ times.
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Any
 
@@ -21,7 +20,6 @@ from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.row_answers import advance, by_time, in_order_of_key, per_key
 from sash.engine.stream.sealing import by_key, cut
 from sash.engine.stream.shard_state import ShardState
-from sash.engine.stream.sorted_keys import order_of, starts
 
 TOGETHER = 16
 """Bulks whose late rows are answered as one group."""
@@ -80,17 +78,15 @@ class Arrivals:
         ids = numbers(one_array(rows.column(KEY)))
         groups: list[Due] = []
         if stop:
-            by_bulk = np.lexsort([times[:stop], ids[:stop], places])
-            late = taken(forest.rows_of(rows), by_bulk)
-            order = order_of(late.ids)
-            forest.prove(late.ids[order], late.checks[order])
-            begins = [*starts(places).tolist(), stop]
-            bulks = [leaves[places[i]] for i in begins[:-1]]
-            add(forest, bulks, late)
-            groups += [
-                Due.of(in_order_of_key(late.slice(begins[i], begins[j])), number, is_new=False)
-                for i, j in itertools.pairwise([*range(0, len(bulks), TOGETHER), len(bulks)])
-            ]
+            order = np.lexsort([times[:stop], ids[:stop]])
+            late = taken(forest.rows_of(rows), order)
+            forest.prove(late.ids, late.checks)
+            bulks, of = np.unique(places[order], return_inverse=True)
+            add(forest, [leaves[i] for i in bulks.tolist()], late, of)
+            together = of // TOGETHER
+            for group in range(int(together.max()) + 1):
+                some = taken(late, np.flatnonzero(together == group))
+                groups.append(Due.of(some, number, is_new=False))
         for part in cut(state, rows.slice(stop)) if stop < len(times) else ():
             newest = by_key(state, part)
             groups.append(Due.of(forest.rows_of(newest), number))

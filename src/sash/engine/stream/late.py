@@ -32,10 +32,12 @@ LATE_PAGES = 8
 """So many pages of late rows, and a leaf is written again as one."""
 
 BUFFERED = 1024
-"""So many rows or partials wait in a buffer, or eight times those of a batch."""
+"""So many rows or partials wait in a buffer, or those of `BATCHES`."""
+
+BATCHES = 8
 
 WAITING = 1024
-"""So many late rows are in no bulk, or eight times those of a batch."""
+"""So many late rows are in no bulk, or those of `BATCHES`."""
 
 Place = tuple[int, int]
 Marks = dict[Place, np.ndarray]
@@ -53,16 +55,16 @@ class Changed(NamedTuple):
     items: list[Items]
 
 
-def add(forest: Forest, leaves: Sequence[Node], rows: Rows) -> None:
-    """Take late rows, sorted by bulk, key and time; `leaves`: the bulks that have their times.
+def add(forest: Forest, leaves: Sequence[Node], rows: Rows, of: np.ndarray) -> None:
+    """Take late rows in order of key and time; `leaves`: the bulks that have their times, `of`:
+    that of each row.
 
     Where the order of rows does not matter, they wait until they are many: whoever answers reads
     those of its keys beside the tree."""
     if not forest.is_commutative:
-        insert(forest, leaves, rows)
+        insert(forest, leaves, taken(rows, np.argsort(of, kind="stable")))
         return
-    limit = max(WAITING, 8 * len(rows))
-    rows = taken(rows, np.lexsort([rows.times, rows.ids]))
+    limit = max(WAITING, BATCHES * len(rows))
     for wanted in forest.waiting(None):
         known = wanted.pages[0]
         rows = joined([known, rows])
@@ -255,7 +257,7 @@ def _buffer_rows(forest: Forest, leaves: Sequence[Node], rows: Rows, of: np.ndar
     begins = starts(of)
     for leaf, oldest in zip(leaves, np.minimum.reduceat(rows.times, begins).tolist(), strict=True):
         _lower(forest, leaf, oldest)
-    known, limit = forest.late_rows, max(BUFFERED, 8 * len(nodes))
+    known, limit = forest.late_rows, max(BUFFERED, BATCHES * len(nodes))
     if known is not None:
         alive = _alive(forest, known)
         rows = joined([taken(known.all, alive), rows])
@@ -272,7 +274,7 @@ def _buffer_rows(forest: Forest, leaves: Sequence[Node], rows: Rows, of: np.ndar
 
 def _buffer_partials(forest: Forest, nodes: np.ndarray, changed: KeyMap) -> None:
     """Have partials that have changed wait in the buffer; the newest of a node and key counts."""
-    known, limit = forest.changed, max(BUFFERED, 8 * len(nodes))
+    known, limit = forest.changed, max(BUFFERED, BATCHES * len(nodes))
     order = np.lexsort([changed.ids, nodes])
     changed, nodes = changed.take(order), nodes[order]
     touched = set(nodes[starts(nodes)].tolist())
