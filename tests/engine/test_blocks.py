@@ -248,3 +248,24 @@ def test_late_rows_that_wait_are_forgotten_with_their_time() -> None:
     assert sorted(rows.column("n").to_pylist()) == [2, 3]
     live.feed(pa.table({"k": [0], "t": [10_000]}))
     assert live.stats.state_rows == 1
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+def test_ends_between_floats(ordered: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where an end is rounded, rows near it are read one by one."""
+    monkeypatch.setattr(selected, "WORTH", 1000)
+    monkeypatch.setattr(forest, "SMALL", 0)
+    frame = sash.range_between(-0.7, 0.0)
+    asked = {"n": sf.count().over(frame), "sum": sf.sum("i").over(frame)}
+    asked |= {"last": sf.last("i").over(frame)} if ordered else {}
+    live = sash.stream("k", time="t", emit="arrival", delay=5.0).agg(**asked)
+    rng, read = np.random.default_rng(9), counted(monkeypatch)
+    times = np.sort(np.round(rng.random(600) * 6, 1))  # many at the very end of windows
+    times = np.maximum(0, times - np.where(rng.random(600) < 0.2, np.round(rng.random(600), 1), 0))
+    table = pa.table({"k": rng.integers(0, 2, 600), "t": times, "i": np.arange(600)})
+    for start in range(0, 600, 100):
+        found = live.feed(table.slice(start, 100)).sort_by("i")
+        known = windowed(table.slice(0, start + 100), "k", time="t").agg(**asked).sort_by("i")
+        for name in asked:
+            assert found.column(name).to_pylist() == known.column(name).to_pylist()[start:]
+    assert sum(read) > 0

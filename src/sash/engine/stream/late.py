@@ -1,8 +1,10 @@
 """Late rows into the tree: those of all bulks in one pass, and of the nodes above what changes.
 
+When    at once where the order of rows matters. Otherwise they wait in a page beside the tree,
+        and go into it when they are many.
 Cost    per late row its key's partial in its bulk and in each node above: as in FiBA, nodes
         between the row and the end of the tree, O(log d) for a distance of d bulks. Where the
-        order of rows matters, also its key's rows in the bulk.
+        order of rows matters, also blocks of its key's rows in the bulk.
 How     where the order of rows does not matter, a changed node's partial of a key is its partial so
         far and the late rows below it. Otherwise it is combined from the bulks that have changed
         and from the nodes beside the paths above them, which have not. These are looked up

@@ -75,7 +75,7 @@ def selected(
     late = np.append(False, of_page[1:] == of_page[:-1])
     late |= np.array([wanted.late for wanted in asked])[of_page]
     heads = np.concatenate([rows.head for rows in parts]).reshape(-1, 3)
-    pages = Pages(parts, of_page, heads, np.array([len(rows) for rows in parts]))
+    pages = ReadPages(parts, of_page, heads, np.array([len(rows) for rows in parts]))
     runs = _runs(asked, pages)
     if folding is not None and any(w.cuts is not None for w in asked):
         runs = runs._replace(folded=_folded(asked, pages, runs, folding))
@@ -91,7 +91,7 @@ def selected(
     return Selected(of_page[page], key, late[page], rows_at(parts, page, place, columns))
 
 
-class Pages(NamedTuple):
+class ReadPages(NamedTuple):
     """The pages of requests, the request of each, where its columns begin (see `Rows.head`), and
     its rows."""
 
@@ -101,7 +101,7 @@ class Pages(NamedTuple):
     sizes: np.ndarray
 
 
-def _runs(asked: Sequence[Wanted], pages: Pages) -> Runs:
+def _runs(asked: Sequence[Wanted], pages: ReadPages) -> Runs:
     """The runs of rows of each page's keys, or of all of its rows."""
     n = len(pages.parts)
     keys = [wanted for i in pages.of.tolist() if (wanted := asked[i].keys) is not None]
@@ -126,7 +126,7 @@ def _runs(asked: Sequence[Wanted], pages: Pages) -> Runs:
     return Runs(counts, first, stop, none)
 
 
-def _folded(asked: Sequence[Wanted], pages: Pages, runs: Runs, folding: Folding) -> np.ndarray:
+def _folded(asked: Sequence[Wanted], pages: ReadPages, runs: Runs, folding: Folding) -> np.ndarray:
     """Which pages have blocks that are asked for; they are built where that is worth it."""
     folded = np.zeros(len(pages.parts), np.bool_)
     total = np.append(0, np.cumsum(runs.stop - runs.first))
@@ -142,7 +142,7 @@ def _folded(asked: Sequence[Wanted], pages: Pages, runs: Runs, folding: Folding)
     return folded
 
 
-def _cuts(asked: Sequence[Wanted], pages: Pages, runs: Runs, ordered: bool) -> Cuts:
+def _cuts(asked: Sequence[Wanted], pages: ReadPages, runs: Runs, ordered: bool) -> Cuts:
     """The cuts of all runs; where the order of rows matters, also where there are late rows."""
     known = [cuts for i in pages.of[runs.folded].tolist() if (cuts := asked[i].cuts) is not None]
     per_run = np.zeros(len(runs.first), np.int64)
