@@ -4,8 +4,8 @@ Rows of a page are in order of key and time, so those of a key between two times
 Aligned blocks of 8, 64, 512, … rows cover them: at most 14 of each size, and the rows at both ends.
 
 Cost    a page of n rows: 8/7 n combines, once; rows between two times: O(log n) blocks and rows.
-Space   n/7 partials per state. They are an index of a page, which never changes: they live as long
-        as the page is at hand, and are no part of the state.
+Space   n/7 partials per state. They are an index of a page, which never changes: they are kept
+        as long as the page, of 256 pages at most, and are no part of the state.
 Order   blocks and rows come in order of time, so the order of rows may matter.
 """
 

@@ -30,6 +30,7 @@ class Rows:
     _plain: dict[str, Column | None] = field(default_factory=dict)
     _where: dict[tuple[str, ...], np.ndarray | None] = field(default_factory=dict)
     _head: tuple[Column, ...] = ()  # what `head` says where it is
+    page: str = ""  # the name of theirs, where they are a leaf's
     blocks: Blocks | None = None  # of a page, once they are worth it
     asked: int = 0  # rows that blocks would have covered
 

@@ -66,6 +66,7 @@ class Forest:
         small = are_small(self.states) and not sliced
         self.is_commutative = all(state.is_commutative for state in states)
         self._folding = Folding(self._blocks, not self.is_commutative) if small else None
+        self._kept: dict[str, Blocks] = {}  # of pages of leaves, by their names
         self._carried: dict[Hashable, Carried] = {}
         self._buffers: list[tuple[Page | None, Any]] = [(None, None), (None, None)]
         self._layers: dict[tuple[int, int], tuple[Node, list[Part]]] = {}
@@ -107,6 +108,9 @@ class Forest:
         where there are cuts."""
         assert leaf.rows is not None
         pages = [self.pages.read(page, self.rows_of) for page in (leaf.rows, *leaf.late)]
+        if cuts is not None and pages[0].blocks is None:
+            pages[0].page = leaf.rows.name
+            pages[0].blocks = self._kept.get(leaf.rows.name)
         buffer = self.late_rows
         late = None if buffer is None else buffer.at(leaf)
         return Wanted(pages if late is None else [*pages, late], keys, between, cuts)
@@ -155,6 +159,9 @@ class Forest:
         cost.rows_read += len(rows)
         cost.bytes_read += len(rows) * rows.width
         cost.combined += sum(len(rows) + len(each) for each in made.items)
+        self._kept[rows.page] = made
+        if len(self._kept) > self.pages.keep:
+            del self._kept[next(iter(self._kept))]
         return made
 
     def found_items(self, state: int, found: Selected) -> Items:
@@ -438,6 +445,7 @@ class Forest:
         self._layers.pop((node.level, node.index), None)
         self.pages.drop(*node.pages)
         if node.rows is not None:
+            self._kept.pop(node.rows.name, None)
             del self.leaves[bisect_left(self.leaves, node.first, key=_first)]
 
 
