@@ -6,6 +6,7 @@ page for all of them, in order of node, and go into the nodes' own pages when th
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -47,10 +48,9 @@ class Buffer(Generic[T]):
 
     @staticmethod
     def of(nodes: np.ndarray, given: T) -> Buffer[T]:
-        begins = starts(nodes)
-        stops = np.append(begins[1:], len(nodes)).tolist()
-        at = zip(nodes[begins].tolist(), zip(begins.tolist(), stops, strict=True), strict=True)
-        return Buffer(nodes, given, dict(at))
+        first: list[int] = starts(nodes).tolist()
+        spans = itertools.pairwise([*first, len(nodes)])
+        return Buffer(nodes, given, dict(zip(nodes[first].tolist() if first else [], spans)))
 
     @staticmethod
     def read(table: pa.Table, decoded: Callable[[pa.Table], T]) -> Buffer[T]:

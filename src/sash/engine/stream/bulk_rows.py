@@ -1,31 +1,23 @@
-"""Rows of bulks: some keys of many pages, looked up at once."""
+"""Rows of bulks, in order of key and time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from sash.engine.columns import numbers, one_array
-from sash.engine.stream.lookups import (
-    LEAST,
-    MOST,
-    Column,
-    cells,
-    merged_order,
-    narrowed,
-    runs,
-    sortable,
-    spread,
-    values_at,
-)
-from sash.engine.stream.maps import KeyMap
+from sash.engine.stream.blocks import Blocks
+from sash.engine.stream.cells import cells, copied_from, values_at
+from sash.engine.stream.lookups import Column, addresses, merged_order, sortable
 from sash.engine.stream.pages import CHECK, KEY
-from sash.engine.stream.sorted_keys import order_of, prove
+from sash.engine.stream.sorted_keys import order_of
+
+FEW = 2048
+"""Up to so many rows are copied by their addresses: a table's `take` takes longer to begin."""
 
 
 @dataclass
@@ -36,6 +28,11 @@ class Rows:
     time: str  # the column with their times
     _part_of: tuple[Rows, int, int] | None = None  # where in which rows they are
     _plain: dict[str, Column | None] = field(default_factory=dict)
+    _where: dict[tuple[str, ...], np.ndarray | None] = field(default_factory=dict)
+    _head: tuple[Column, ...] = ()  # what `head` says where it is
+    page: str = ""  # the name of theirs, where they are a leaf's
+    blocks: Blocks | None = None  # of a page, once they are worth it
+    asked: int = 0  # rows that blocks would have covered
 
     def __len__(self) -> int:
         return int(self.table.num_rows)
@@ -65,6 +62,27 @@ class Rows:
         known = self.plain(self.time)
         whole = known is not None and known.array.dtype == np.int64
         return known if known and whole else Column.of(sortable(self.times))
+
+    @cached_property
+    def head(self) -> np.ndarray:
+        """Where the numbers of their keys, the proofs and `ticks` begin in memory."""
+        if self._part_of is not None:
+            whole, first, _ = self._part_of
+            return whole.head + 8 * first
+        self._head = self.column(KEY), self.column(CHECK), self.ticks
+        return addresses(self._head)
+
+    def where(self, names: tuple[str, ...]) -> np.ndarray | None:
+        """Where columns begin in memory if they are numbers of 8 bytes, none of them null."""
+        if names not in self._where:
+            if self._part_of is not None:
+                whole, first, _ = self._part_of
+                known = whole.where(names)
+                self._where[names] = None if known is None else known + 8 * first
+            else:
+                columns = [c for c in map(self.plain, names) if c and c.array.itemsize == 8]
+                self._where[names] = addresses(columns) if len(columns) == len(names) else None
+        return self._where[names]
 
     @cached_property
     def width(self) -> int:
@@ -99,83 +117,39 @@ def _plain(column: pa.ChunkedArray) -> Column | None:
     return Column.of(numbers(one_array(column))) if plain and column.null_count == 0 else None
 
 
-class Wanted(NamedTuple):
-    """Rows that are asked for: of pages, the first of which has most, of some keys or of all.
-
-    `between`: the first and the last time of each key, where not all of its rows are wanted;
-    see `sortable`.
-    """
-
-    pages: Sequence[Rows]
-    keys: KeyMap | None
-    between: tuple[np.ndarray, np.ndarray] | None = None
-
-
-class Selected(NamedTuple):
-    """Rows that were found: of which request, which of its keys, and whether they are of
-    another than its first page. Request by request, page by page, in order of key and time."""
-
-    of: np.ndarray
-    key: np.ndarray
-    late: np.ndarray
-    rows: Rows
-
-
-def selected(asked: Sequence[Wanted], columns: Sequence[str] | None = None) -> Selected:
-    """The rows that are asked for, of which some columns are read, or all of them. Raises
-    Collision where a key's number is that of another."""
-    every = [(i, rows, rows is not w.pages[0]) for i, w in enumerate(asked) for rows in w.pages]
-    parts = [rows for _, rows, _ in every]
-    of_page = np.array([i for i, _, _ in every])
-    page, key, place = _places(asked, of_page, parts)
-    late = np.array([late for _, _, late in every], np.bool_)[page]
-    if len(place) == sum(len(rows) for rows in parts):
-        return Selected(of_page[page], key, late, joined(parts))
-    return Selected(of_page[page], key, late, _rows_at(parts, page, place, columns))
-
-
-def _places(
-    asked: Sequence[Wanted], of_page: np.ndarray, parts: list[Rows]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The pages of rows, which of the keys they are of, and their places."""
-    keys = [wanted for i in of_page if (wanted := asked[i].keys) is not None]
-    if not keys:
-        counts = np.ones(len(parts), np.int64)
-        return spread(counts, 0 * counts, np.array([len(rows) for rows in parts]))
-    ids, checks = (np.concatenate([getattr(k, name) for k in keys]) for name in ("ids", "checks"))
-    counts = np.array([len(wanted.ids) for wanted in keys])
-    begins = np.cumsum(counts) - counts
-    first, stop = runs([rows.column(KEY) for rows in parts], ids, begins, counts)
-    there = np.flatnonzero(stop > first)  # all rows of a page with one number are of one key
-    page = np.repeat(np.arange(len(parts)), counts)[there]
-    known = cells([rows.column(CHECK) for rows in parts], page, first[there])
-    prove(known, checks[there], ids[there])
-    if any(w.between is not None for w in asked):
-        limits = [
-            asked[i].between or (np.full(n, LEAST), np.full(n, MOST))
-            for i, n in zip(of_page, counts, strict=True)
-        ]
-        least, most = (np.concatenate(side) for side in zip(*limits, strict=True))
-        narrowed([rows.ticks for rows in parts], counts, (least, most), (first, stop))
-    return spread(counts, first, stop)
-
-
-def _rows_at(
-    parts: list[Rows], page: np.ndarray, place: np.ndarray, names: Sequence[str] | None
+def rows_at(
+    parts: Sequence[Rows], page: np.ndarray, place: np.ndarray, names: Sequence[str] | None
 ) -> Rows:
     """Rows at places of pages, with some columns or all."""
     table = parts[0].table
-    columns = {}
-    for name in table.column_names if names is None else names:
-        known = [rows.plain(name) for rows in parts]
-        plain = [column for column in known if column is not None]
-        if len(plain) == len(parts):
-            made, kind = pa.array(cells(plain, page, place)), table.schema.field(name).type
-            columns[name] = made if made.type == kind else made.view(kind)
-        else:
-            arrays = [one_array(rows.table.column(name)) for rows in parts]
-            columns[name] = values_at(arrays, page, place)
+    chosen = tuple(table.column_names if names is None else names)
+    begins = [begin for rows in parts if (begin := rows.where(chosen)) is not None]
+    if len(begins) == len(parts):
+        plain = [parts[0].plain(name) for name in chosen]
+        kinds = [column.array.dtype for column in plain if column is not None]
+        found = copied_from(np.concatenate(begins), kinds, page, place)
+        columns = {
+            name: _typed(array, table.schema.field(name).type)
+            for name, array in zip(chosen, found, strict=True)
+        }
+    else:
+        columns = {name: _column_at(parts, page, place, name) for name in chosen}
     return Rows(pa.table(columns), parts[0].time)
+
+
+def _column_at(parts: Sequence[Rows], page: np.ndarray, place: np.ndarray, name: str) -> pa.Array:
+    """A column at places of pages."""
+    known = [rows.plain(name) for rows in parts]
+    plain = [column for column in known if column is not None]
+    if len(plain) == len(parts):
+        return _typed(cells(plain, page, place), parts[0].table.schema.field(name).type)
+    return values_at([one_array(rows.table.column(name)) for rows in parts], page, place)
+
+
+def _typed(array: np.ndarray, kind: pa.DataType) -> pa.Array:
+    """Numbers as a column of a type."""
+    made = pa.array(array)
+    return made if made.type == kind else made.view(kind)
 
 
 def joined(parts: Sequence[Rows]) -> Rows:
@@ -188,8 +162,10 @@ def joined(parts: Sequence[Rows]) -> Rows:
 
 def taken(rows: Rows, places: np.ndarray) -> Rows:
     """Some of the rows, in another order."""
-    if len(places) == len(rows) and (np.diff(places) == 1).all():
+    if len(places) == len(rows) and (places[1:] > places[:-1]).all():
         return rows
+    if 0 < len(places) <= FEW:
+        return rows_at([rows], np.zeros(len(places), np.int64), places, None)
     return Rows(rows.table.take(pa.array(places)), rows.time)
 
 

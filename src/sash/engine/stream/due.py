@@ -129,9 +129,7 @@ def marked(due: Due, rows: Rows) -> np.ndarray:
 
 
 def due_of(groups: Sequence[Due], group: np.ndarray, rows: Rows) -> np.ndarray:
-    """Which of the rows of groups are due, as `marked` says."""
-    if any(isinstance(due, Moment) for due in groups):
-        return np.zeros(len(rows), np.bool_)
+    """Which of the rows of groups of new rows are due, as `marked` says."""
     least, most = (
         np.array([due.span[side] for due in groups], rows.times.dtype)[group] for side in (0, 1)
     )

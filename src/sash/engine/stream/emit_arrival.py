@@ -6,7 +6,6 @@ times.
 
 from __future__ import annotations
 
-import itertools
 import math
 from typing import Any
 
@@ -15,13 +14,12 @@ import pyarrow as pa
 
 from sash.engine.columns import numbers, one_array
 from sash.engine.stream.bulk_rows import joined, taken
-from sash.engine.stream.due import NUMBER, Due, keys_of
-from sash.engine.stream.late import insert
+from sash.engine.stream.due import NUMBER, Due
+from sash.engine.stream.late import add
 from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.row_answers import advance, by_time, in_order_of_key, per_key
 from sash.engine.stream.sealing import by_key, cut
 from sash.engine.stream.shard_state import ShardState
-from sash.engine.stream.sorted_keys import order_of, starts
 
 TOGETHER = 16
 """Bulks whose late rows are answered as one group."""
@@ -80,21 +78,19 @@ class Arrivals:
         ids = numbers(one_array(rows.column(KEY)))
         groups: list[Due] = []
         if stop:
-            by_bulk = np.lexsort([times[:stop], ids[:stop], places])
-            late = forest.rows_of(rows.take(pa.array(by_bulk)))
-            forest.prove(taken(late, order_of(late.ids)))
-            begins = [*starts(places).tolist(), stop]
-            bulks = [leaves[places[i]] for i in begins[:-1]]
-            keys = [keys_of(late.slice(a, b)) for a, b in itertools.pairwise(begins)]
-            insert(forest, bulks, keys, late)
-            groups += [
-                Due.of(in_order_of_key(late.slice(begins[i], begins[j])), number, is_new=False)
-                for i, j in itertools.pairwise([*range(0, len(bulks), TOGETHER), len(bulks)])
-            ]
+            order = np.lexsort([times[:stop], ids[:stop]])
+            late = taken(forest.rows_of(rows), order)
+            forest.prove(late.ids, late.checks)
+            bulks, of = np.unique(places[order], return_inverse=True)
+            add(forest, [leaves[i] for i in bulks.tolist()], late, of)
+            together = of // TOGETHER
+            for group in range(int(together.max()) + 1):
+                some = taken(late, np.flatnonzero(together == group))
+                groups.append(Due.of(some, number, is_new=False))
         for part in cut(state, rows.slice(stop)) if stop < len(times) else ():
             newest = by_key(state, part)
             groups.append(Due.of(forest.rows_of(newest), number))
-            forest.prove(groups[-1].rows)
+            forest.prove(groups[-1].rows.ids, groups[-1].rows.checks)
             forest.append(newest)
         return groups
 

@@ -96,7 +96,8 @@ class FinalWindows:
         if slices is None:
             return
         forest = self.state.forest
-        forest.prove(forest.rows_of(slices))
+        rows = forest.rows_of(slices)
+        forest.prove(rows.ids, rows.checks)
         for part in cut(self.state, slices):
             forest.append(part)
 

@@ -24,14 +24,16 @@ import numpy as np
 import pyarrow as pa
 
 from sash.engine.columns import numbers, one_array
-from sash.engine.stream.buffer import Buffer
-from sash.engine.stream.bulk_rows import Rows, Selected, Wanted, selected, taken
+from sash.engine.stream.blocks import Blocks, Cuts, are_small, blocks_of
+from sash.engine.stream.buffer import NODE, Buffer
+from sash.engine.stream.bulk_rows import Rows, taken
 from sash.engine.stream.carried import Carried
 from sash.engine.stream.items import Items
 from sash.engine.stream.manifest import Node, Trunk
 from sash.engine.stream.maps import KeyMap, Located, Part, located, part_of, prefix, whole_of
 from sash.engine.stream.pages import CHECK, KEY, Page, Pages
 from sash.engine.stream.partials import PartialState
+from sash.engine.stream.selected import Folding, Selected, Wanted, selected
 from sash.engine.stream.sorted_keys import order_of, prove_equal, starts, unique
 
 SMALL = 8192
@@ -61,7 +63,12 @@ class Forest:
         self.leaves = sorted(found, key=_first)  # in order of time; their times are disjoint
         read = {name for state in states for name in state.reads}
         self._read = [time, *sorted(read - {time})]
+        small = are_small(self.states) and not sliced
+        self.is_commutative = all(state.is_commutative for state in states)
+        self._folding = Folding(self._blocks, not self.is_commutative) if small else None
+        self._kept: dict[str, Blocks] = {}  # of pages of leaves, by their names
         self._carried: dict[Hashable, Carried] = {}
+        self._buffers: list[tuple[Page | None, Any]] = [(None, None), (None, None)]
         self._layers: dict[tuple[int, int], tuple[Node, list[Part]]] = {}
 
     def place(self, state: PartialState) -> int:
@@ -91,34 +98,78 @@ class Forest:
         return Rows(table, self._time)
 
     def wanted(
-        self, leaf: Node, keys: KeyMap | None, between: tuple[np.ndarray, np.ndarray] | None = None
+        self,
+        leaf: Node,
+        keys: KeyMap | None,
+        between: tuple[np.ndarray, np.ndarray] | None = None,
+        cuts: Cuts | None = None,
     ) -> Wanted:
-        """The rows of a leaf, of some keys, each between two times, or all rows."""
+        """The rows of a leaf, of some keys, each between two times, or all rows; blocks of rows
+        where there are cuts."""
         assert leaf.rows is not None
         pages = [self.pages.read(page, self.rows_of) for page in (leaf.rows, *leaf.late)]
+        if cuts is not None and pages[0].blocks is None:
+            pages[0].page = leaf.rows.name
+            pages[0].blocks = self._kept.get(leaf.rows.name)
         buffer = self.late_rows
         late = None if buffer is None else buffer.at(leaf)
-        return Wanted(pages if late is None else [*pages, late], keys, between)
+        return Wanted(pages if late is None else [*pages, late], keys, between, cuts)
+
+    def waiting(
+        self, keys: KeyMap | None, between: tuple[np.ndarray, np.ndarray] | None = None
+    ) -> list[Wanted]:
+        """The late rows that are in no leaf yet, if there are any."""
+        page = self.trunk.waiting
+        if page is None:
+            return []
+        return [Wanted([self.pages.read(page, self.rows_of)], keys, between, late=True)]
+
+    def wait(self, rows: Rows | None) -> None:
+        """Let late rows, in order of key and time, be in no leaf, instead of those that are not."""
+        self.pages.drop(self.trunk.waiting)
+        self.trunk.waiting = self.pages.add(rows.table) if rows is not None and len(rows) else None
 
     def rows_between(
         self, oldest: float, youngest: float, keys: KeyMap | None = None
     ) -> Rows | None:
         """The rows between two times, both included, of some keys or of all, leaf by leaf."""
-        leaves = self.between(oldest, youngest)
-        if not leaves:
+        leaves, waiting = self.between(oldest, youngest), self.waiting(keys)
+        wanted = [*(self.wanted(leaf, keys) for leaf in leaves), *waiting]
+        if not wanted:
             return None
-        rows = self.rows([self.wanted(leaf, keys) for leaf in leaves]).rows
-        if leaves[0].oldest < oldest or leaves[-1].youngest > youngest:
+        rows = self.rows(wanted).rows
+        if waiting or leaves[0].oldest < oldest or leaves[-1].youngest > youngest:
             inside = (rows.times >= oldest) & (rows.times <= youngest)
             rows = taken(rows, np.flatnonzero(inside))
         return rows if len(rows) else None
 
     def rows(self, asked: Sequence[Wanted], columns: Sequence[str] | None = None) -> Selected:
         """Rows of leaves; `columns`: those that states read, and these, instead of all."""
-        found = selected(asked, None if columns is None else [*self._read, *columns])
-        self.pages.cost.rows_read += len(found.rows)
-        self.pages.cost.bytes_read += len(found.rows) * asked[0].pages[0].width
+        names = None if columns is None else [*self._read, *columns]
+        found = selected(asked, names, self._folding)
+        cost, blocks = self.pages.cost, len(found.of) - len(found.rows)
+        cost.rows_read += len(found.rows) + blocks  # a block is read like a row
+        cost.bytes_read += len(found.rows) * asked[0].pages[0].width
+        cost.bytes_read += blocks * sum(8 + (state.width or 0) for state in self.states)
         return found
+
+    def _blocks(self, rows: Rows) -> Blocks:
+        """The blocks of the rows of a page."""
+        cost, made = self.pages.cost, blocks_of(self.states, rows.table, rows.ids)
+        cost.rows_read += len(rows)
+        cost.bytes_read += len(rows) * rows.width
+        cost.combined += sum(len(rows) + len(each) for each in made.items)
+        self._kept[rows.page] = made
+        if len(self._kept) > self.pages.keep:
+            del self._kept[next(iter(self._kept))]
+        return made
+
+    def found_items(self, state: int, found: Selected) -> Items:
+        """The items of a state for what was found: those of rows, then those of blocks."""
+        items = self.items(state, found.rows)
+        if found.folded is None:
+            return items
+        return Items.concat([items, found.folded.items[state]])
 
     def items(self, state: int, rows: Rows) -> Items:
         """The items of a state for rows of a leaf."""
@@ -244,14 +295,16 @@ class Forest:
         self.pages.cost.bytes_read += len(made.ids) * made.width
         return found, made
 
-    def prove(self, rows: Rows) -> None:
+    def prove(self, ids: np.ndarray, checks: np.ndarray) -> None:
         """Raise Collision if a key of rows, in order of key, has the number of another among them
         or here: before they are added, as nothing may be answered for a while."""
-        prove_equal(rows.checks, rows.ids)
-        ids, checks = unique(rows.ids, rows.checks)
+        prove_equal(checks, ids)
+        ids, checks = unique(ids, checks)
         if self.leaves and checks.any():  # one integer column is its own number
             keys = KeyMap(ids, checks, None, [])
             located([(maps, keys) for maps in self.cover(self.leaves[0].first, self.trunk.next)])
+            if waiting := self.waiting(keys):
+                selected(waiting, [])
 
     # What no window needs any more.
 
@@ -262,6 +315,10 @@ class Forest:
             while above is not None:
                 self._unset(above)
                 above = self.trunk.nodes.get((above.level + 1, above.index >> 1))
+        for wanted in self.waiting(None):
+            times = wanted.pages[0].times
+            if times.min() < before:
+                self.wait(taken(wanted.pages[0], np.flatnonzero(times >= before)))
         self._forget_buffers()
 
     def _forget_buffers(self) -> None:
@@ -313,8 +370,7 @@ class Forest:
                 self._layers = {}
             self._layers[place] = known
         changed = self.changed
-        span = None if changed is None else changed.place(node)
-        if changed is None or span is None:
+        if changed is None or (span := changed.place(node)) is None:
             return known[1]
         return [*known[1], Part(changed.all, *span)]
 
@@ -329,17 +385,32 @@ class Forest:
     @property
     def late_rows(self) -> Buffer[Rows] | None:
         """Late rows that are not yet in the pages of leaves."""
-        return self._buffer(self.trunk.late, self.rows_of)
+        return self._buffer(0, self.trunk.late, self.rows_of)
 
     @property
     def changed(self) -> Buffer[KeyMap] | None:
         """Partials that late rows have changed, not yet in the pages of nodes."""
-        return self._buffer(self.trunk.changed, self._decoded)
+        return self._buffer(1, self.trunk.changed, self._decoded)
 
-    def _buffer(self, page: Page | None, decoded: Callable[[pa.Table], Any]) -> Any:
-        if page is None:
-            return None
-        return self.pages.read(page, lambda table: Buffer.read(table, decoded))
+    def _buffer(self, which: int, page: Page | None, decoded: Callable[[pa.Table], Any]) -> Any:
+        if page is not self._buffers[which][0]:
+            read = None if page is None else Buffer.read(self.pages.table(page), decoded)
+            self._buffers[which] = page, read
+        return self._buffers[which][1]
+
+    def wait_rows(self, buffer: Buffer[Rows]) -> None:
+        """Let late rows wait in the buffer, instead of those that are there."""
+        self.pages.drop(self.trunk.late)
+        table = buffer.all.table.append_column(NODE, pa.array(buffer.nodes))
+        self.trunk.late = self.pages.add(table) if len(buffer.nodes) else None
+        self._buffers[0] = self.trunk.late, buffer if len(buffer.nodes) else None
+
+    def wait_partials(self, buffer: Buffer[KeyMap]) -> None:
+        """Let partials that have changed wait in the buffer, instead of those that are there."""
+        self.pages.drop(self.trunk.changed)
+        table = self.encoded(buffer.all).append_column(NODE, pa.array(buffer.nodes))
+        self.trunk.changed = self.pages.add(table) if len(buffer.nodes) else None
+        self._buffers[1] = self.trunk.changed, buffer if len(buffer.nodes) else None
 
     def encoded(self, made: KeyMap) -> pa.Table:
         """A map as a page's table."""
@@ -374,6 +445,7 @@ class Forest:
         self._layers.pop((node.level, node.index), None)
         self.pages.drop(*node.pages)
         if node.rows is not None:
+            self._kept.pop(node.rows.name, None)
             del self.leaves[bisect_left(self.leaves, node.first, key=_first)]
 
 

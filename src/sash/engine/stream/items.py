@@ -74,6 +74,7 @@ def spread(items: Items, places: np.ndarray, n: int) -> Items:
     return Items(rows, leaves)
 
 
-def sums(values: np.ndarray, begins: np.ndarray) -> np.ndarray:
+def sums(values: np.ndarray, lo: np.ndarray, hi: np.ndarray) -> np.ndarray:
+    """The sums of the values from each `lo` up to its `hi`."""
     total = np.append(0, np.cumsum(values))
-    return total[begins[1:]] - total[begins[:-1]]
+    return total[hi] - total[lo]

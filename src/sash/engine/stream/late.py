@@ -1,8 +1,10 @@
 """Late rows into the tree: those of all bulks in one pass, and of the nodes above what changes.
 
+When    at once where the order of rows matters. Otherwise they wait in a page beside the tree,
+        and go into it when they are many.
 Cost    per late row its key's partial in its bulk and in each node above: as in FiBA, nodes
         between the row and the end of the tree, O(log d) for a distance of d bulks. Where the
-        order of rows matters, also its key's rows in the bulk.
+        order of rows matters, also blocks of its key's rows in the bulk.
 How     where the order of rows does not matter, a changed node's partial of a key is its partial so
         far and the late rows below it. Otherwise it is combined from the bulks that have changed
         and from the nodes beside the paths above them, which have not. These are looked up
@@ -11,14 +13,15 @@ How     where the order of rows does not matter, a changed node's partial of a k
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
-from sash.engine.stream.buffer import NODE, Buffer, number_of, place_of
+from sash.engine.stream.blocks import Cuts
+from sash.engine.stream.buffer import Buffer, number_of, place_of
 from sash.engine.stream.bulk_rows import Rows, in_order, joined, taken
 from sash.engine.stream.forest import Forest
 from sash.engine.stream.items import Items
@@ -30,12 +33,20 @@ from sash.engine.stream.sorted_keys import order_of, ranges, starts, unique
 LATE_PAGES = 8
 """So many pages of late rows, and a leaf is written again as one."""
 
-BUFFERED = 4096
-"""So many rows or partials wait in a buffer, or eight times those of a batch."""
+BUFFERED = 1024
+"""So many rows or partials wait in a buffer, or those of `BATCHES`."""
+
+BATCHES = 8
+
+WAITING = 1024
+"""So many late rows are in no bulk, or those of `BATCHES`."""
 
 Place = tuple[int, int]
 Marks = dict[Place, np.ndarray]
 """Which keys change of each node."""
+
+
+NONE = np.zeros(0, np.int64)
 
 
 class Changed(NamedTuple):
@@ -46,20 +57,56 @@ class Changed(NamedTuple):
     items: list[Items]
 
 
-def insert(forest: Forest, leaves: Sequence[Node], keys: Sequence[KeyMap], rows: Rows) -> None:
-    """Add late rows to the bulks that have their times, sorted by bulk, key and time; `keys`: those
-    of the rows of each bulk."""
-    every = _union(keys)
-    places = np.concatenate([np.searchsorted(every.ids, each.ids) for each in keys])
-    counts = np.array([len(each.ids) for each in keys])
-    _buffer_rows(forest, leaves, rows)
+def add(forest: Forest, leaves: Sequence[Node], rows: Rows, of: np.ndarray) -> None:
+    """Take late rows in order of key and time; `leaves`: the bulks that have their times, `of`:
+    that of each row.
+
+    Where the order of rows does not matter, they wait until they are many: whoever answers reads
+    those of its keys beside the tree."""
+    if not forest.is_commutative:
+        insert(forest, leaves, taken(rows, np.argsort(of, kind="stable")))
+        return
+    limit = max(WAITING, BATCHES * len(rows))
+    for wanted in forest.waiting(None):
+        known = wanted.pages[0]
+        rows = joined([known, rows])
+        ids = rows.ids
+        rows = taken(rows, merged_order(ids, ids, rows.times, len(known)))
+    forest.wait(rows)
+    if len(rows) > limit:
+        flush(forest)
+
+
+def flush(forest: Forest) -> None:
+    """Put the late rows that wait into the bulks that have their times."""
+    for wanted in forest.waiting(None):
+        rows = wanted.pages[0]
+        ends = np.array([leaf.youngest for leaf in forest.leaves], rows.times.dtype)
+        places = np.searchsorted(ends, rows.times, "left")
+        rows = taken(rows, np.argsort(places, kind="stable"))
+        forest.wait(None)
+        insert(forest, [forest.leaves[i] for i in np.unique(places).tolist()], rows)
+
+
+def insert(forest: Forest, leaves: Sequence[Node], rows: Rows) -> None:
+    """Add late rows to the bulks that have their times, sorted by bulk, key and time."""
+    of = _bulks_of(leaves, rows)
+    order = order_of(rows.ids)
+    every = KeyMap(*unique(rows.ids[order], rows.checks[order]), None, [])
+    pairs = (of << 40) + np.searchsorted(every.ids, rows.ids)
+    pairs = pairs[starts(pairs)]
+    places, counts = pairs & ((1 << 40) - 1), np.bincount(pairs >> 40)
+    _buffer_rows(forest, leaves, rows, of)
     leaves = [forest.trunk.nodes[leaf.level, leaf.index] for leaf in leaves]
     marks = _marks(forest, leaves, np.split(places, np.cumsum(counts)[:-1]), len(every.ids))
-    if all(state.is_commutative for state in forest.states):
-        parts = [_known_and_late(forest, leaves, marks, every, rows)]
+    if forest.is_commutative:
+        parts = [_known_and_late(forest, marks, every, rows, of, _paths(leaves, marks))]
     else:
         numbers = np.repeat([number_of(leaf) for leaf in leaves], counts)
-        bulks = Changed(numbers, places, _bulk_partials(forest, leaves, keys))
+        keys = KeyMap(every.ids[places], every.checks[places], None, [])
+        ends = np.append(0, np.cumsum(counts)).tolist()
+        each = [keys.slice(first, stop) for first, stop in itertools.pairwise(ends)]
+        bulks = Changed(numbers, places, _bulk_partials(forest, leaves, each))
         first = np.repeat([leaf.first for leaf in leaves], counts)
         parts = [bulks, *_above(forest, marks, first, bulks, every)]
     changed = np.concatenate([part.keys for part in parts])
@@ -78,18 +125,29 @@ def _lower(forest: Forest, leaf: Node, oldest: float) -> None:
 
 def _bulk_partials(forest: Forest, leaves: Sequence[Node], keys: Sequence[KeyMap]) -> list[Items]:
     """The partials of keys in bulks, bulk by bulk, from their rows, late ones among them."""
-    asked = [forest.wanted(leaf, wanted) for leaf, wanted in zip(leaves, keys, strict=True)]
+    asked = [
+        forest.wanted(leaf, wanted, cuts=Cuts(np.zeros(len(wanted.ids), np.int64), NONE, NONE))
+        for leaf, wanted in zip(leaves, keys, strict=True)
+    ]
     found = forest.rows(asked, [])
     codes = (found.of << 40) + found.key
-    order = in_order(codes, found.rows.times, found.late)
-    return _folded(forest, order, np.append(starts(codes[order]), len(order)), found.rows)
+    order = in_order(codes, found.times, found.late)
+    begins = np.append(starts(codes[order]), len(order))
+    items = [forest.found_items(i, found) for i in range(len(forest.states))]
+    places = order if found.folded is None else found.folded.places[order]
+    return _folded(forest, places, begins, items)
 
 
 def _known_and_late(
-    forest: Forest, leaves: Sequence[Node], marks: Marks, every: KeyMap, rows: Rows
+    forest: Forest,
+    marks: Marks,
+    every: KeyMap,
+    rows: Rows,
+    of: np.ndarray,
+    paths: list[np.ndarray],
 ) -> Changed:
     """The partials that change of bulks and of the nodes above them, where the order of rows does
-    not matter: each is its partial so far and the late rows below it."""
+    not matter: each is its partial so far and the late rows below it. `of`: the bulk of each."""
     nodes = [forest.trunk.nodes[place] for place in marks]
     keys = [np.flatnonzero(mark) for mark in marks.values()]
     asked = [KeyMap(every.ids[each], every.checks[each], None, []) for each in keys]
@@ -97,9 +155,7 @@ def _known_and_late(
     found, known = forest.partials(list(zip(layers, asked, strict=True)))
     shift = np.cumsum([0] + [len(each) for each in keys])[:-1]
     codes = (found.of << 40) + np.concatenate(keys)[shift[found.of] + found.key]
-    paths = _paths(leaves, marks)
     lengths = np.array([len(path) for path in paths])
-    of = _bulks_of(leaves, rows)
     each = np.repeat(np.arange(len(of)), lengths[of])  # a late row for each node above it
     path = np.concatenate(paths)[ranges((np.cumsum(lengths) - lengths)[of], lengths[of])]
     codes = np.append(codes, (path << 40) + np.searchsorted(every.ids, rows.ids)[each])
@@ -132,13 +188,10 @@ def _bulks_of(leaves: Sequence[Node], rows: Rows) -> np.ndarray:
 
 
 def _folded(
-    forest: Forest, order: np.ndarray, begins: np.ndarray, of: Rows | list[Items]
+    forest: Forest, order: np.ndarray, begins: np.ndarray, items: list[Items]
 ) -> list[Items]:
-    """Rows or items in an order, an item for each group of them."""
+    """Items in an order, one for each group of them."""
     forest.pages.cost.combined += len(order) * len(forest.states)
-    items = of
-    if isinstance(items, Rows):
-        items = [forest.items(i, items) for i in range(len(forest.states))]
     return [s.fold(each, begins, order) for s, each in zip(forest.states, items, strict=True)]
 
 
@@ -197,25 +250,16 @@ def _marks(
     return marks
 
 
-def _union(maps: Sequence[KeyMap]) -> KeyMap:
-    """The keys of some maps, each once."""
-    ids = np.concatenate([each.ids for each in maps])
-    checks = np.concatenate([each.checks for each in maps])
-    order = order_of(ids)
-    return KeyMap(*unique(ids[order], checks[order]), None, [])
-
-
 # Buffers.
 
 
-def _buffer_rows(forest: Forest, leaves: Sequence[Node], rows: Rows) -> None:
+def _buffer_rows(forest: Forest, leaves: Sequence[Node], rows: Rows, of: np.ndarray) -> None:
     """Have late rows, in order of leaf, wait in the buffer."""
-    of = _bulks_of(leaves, rows)
     nodes = np.array([number_of(leaf) for leaf in leaves])[of]
     begins = starts(of)
     for leaf, oldest in zip(leaves, np.minimum.reduceat(rows.times, begins).tolist(), strict=True):
         _lower(forest, leaf, oldest)
-    known, limit = forest.late_rows, max(BUFFERED, 8 * len(nodes))
+    known, limit = forest.late_rows, max(BUFFERED, BATCHES * len(nodes))
     if known is not None:
         alive = _alive(forest, known)
         rows = joined([taken(known.all, alive), rows])
@@ -223,17 +267,16 @@ def _buffer_rows(forest: Forest, leaves: Sequence[Node], rows: Rows) -> None:
         order = merged_order(nodes, rows.ids, rows.times, len(alive))
         rows, nodes = taken(rows, order), nodes[order]
     touched = {number_of(leaf) for leaf in leaves}
-    kept = _spilled(Buffer.of(nodes, rows), limit, touched, lambda *late: _late_page(forest, *late))
+    buffer = Buffer.of(nodes, rows)
+    kept = _spilled(buffer, limit, touched, lambda *late: _late_page(forest, *late))
     if len(kept) < len(nodes):
-        rows, nodes = taken(rows, kept), nodes[kept]
-    forest.pages.drop(forest.trunk.late)
-    table = rows.table.append_column(NODE, pa.array(nodes))
-    forest.trunk.late = forest.pages.add(table) if len(nodes) else None
+        buffer = Buffer.of(nodes[kept], taken(rows, kept))
+    forest.wait_rows(buffer)
 
 
 def _buffer_partials(forest: Forest, nodes: np.ndarray, changed: KeyMap) -> None:
     """Have partials that have changed wait in the buffer; the newest of a node and key counts."""
-    known, limit = forest.changed, max(BUFFERED, 8 * len(nodes))
+    known, limit = forest.changed, max(BUFFERED, BATCHES * len(nodes))
     order = np.lexsort([changed.ids, nodes])
     changed, nodes = changed.take(order), nodes[order]
     touched = set(nodes[starts(nodes)].tolist())
@@ -246,12 +289,11 @@ def _buffer_partials(forest: Forest, nodes: np.ndarray, changed: KeyMap) -> None
         ids, of = changed.ids[order], nodes[order]
         order = order[np.append((ids[1:] != ids[:-1]) | (of[1:] != of[:-1]), True)]
         changed, nodes = changed.take(order), nodes[order]
-    kept = _spilled(Buffer.of(nodes, changed), limit, touched, lambda *late: _patch(forest, *late))
+    buffer = Buffer.of(nodes, changed)
+    kept = _spilled(buffer, limit, touched, lambda *late: _patch(forest, *late))
     if len(kept) < len(nodes):
-        changed, nodes = changed.take(kept), nodes[kept]
-    forest.pages.drop(forest.trunk.changed)
-    table = forest.encoded(changed).append_column(NODE, pa.array(nodes))
-    forest.trunk.changed = forest.pages.add(table) if len(nodes) else None
+        buffer = Buffer.of(nodes[kept], changed.take(kept))
+    forest.wait_partials(buffer)
 
 
 def _alive(forest: Forest, buffer: Buffer[Any]) -> np.ndarray:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from sash.engine.frames import time_target
 from sash.kernel.compiled import compiled
@@ -63,17 +62,6 @@ class Spread(NamedTuple):
     page: Int64
     key: Int64
     place: Int64
-    held: int
-
-
-class Copied(NamedTuple):
-    """The columns of `copy_cells`: the pages' columns as addresses, the page of each cell
-    and its place there, and the cells."""
-
-    column: Int64
-    page: Int64
-    place: Int64
-    out: Int64
     held: int
 
 
@@ -150,14 +138,6 @@ def first_from(ids: Any, low: int, n: int, wanted: int) -> int:
     return low
 
 
-def copy_cells(memory: Memory, at: Found, n: int) -> Found:
-    """Copy cells of 8 bytes from the columns of pages."""
-    q = attach(memory)
-    for i in range(n):
-        q.out[i] = integers(q.column[q.page[i]])[q.place[i]]
-    return Found(n)
-
-
 def merge_sides(memory: Memory, at: Found, many: int, few: int) -> Found:
     """Merge two sides, each in order of code, number and time; of equals the first side's first."""
     q = attach(memory)
@@ -208,30 +188,26 @@ def addresses(columns: Sequence[Column]) -> np.ndarray:
     return np.array([column.address for column in columns], np.int64)
 
 
-def lengths(columns: Sequence[Column]) -> np.ndarray:
-    """How long columns are."""
-    return np.array([len(column.array) for column in columns], np.int64)
-
-
 def runs(
-    ids: Sequence[Column], wanted: np.ndarray, begins: np.ndarray, counts: np.ndarray
+    ids: np.ndarray, sizes: np.ndarray, wanted: np.ndarray, counts: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Where numbers that are wanted of pages begin and end in them, page by page; those of each
-    page are a run of the numbers in `wanted`."""
-    first, stop = (np.empty(int(counts.sum()), np.int64) for _ in range(2))
-    where = wanted.ctypes.data + begins * wanted.itemsize
-    given = (addresses(ids), lengths(ids), where, counts, first, stop)
-    loop(find_runs, Asked)(_memory(given), Found(0), len(ids))
+    """Where numbers that are wanted of pages begin and end in them, page by page. `ids`: where
+    those of each page begin in memory."""
+    first, stop = (np.empty(len(wanted), np.int64) for _ in range(2))
+    where = wanted.ctypes.data + (np.cumsum(counts) - counts) * wanted.itemsize
+    given = (np.ascontiguousarray(ids), sizes, where, counts, first, stop)
+    loop(find_runs, Asked)(memory_of(given), Found(0), len(ids))
     return first, stop
 
 
 def narrowed(
-    times: Sequence[Column], counts: np.ndarray, between: tuple[np.ndarray, np.ndarray],
+    times: np.ndarray, counts: np.ndarray, between: tuple[np.ndarray, np.ndarray],
     run: tuple[np.ndarray, np.ndarray],
 ) -> None:  # fmt: skip
-    """Let runs in order of time be of the rows between two times; see `sortable`."""
-    given = (addresses(times), counts, *between, *run)
-    loop(narrow_runs, Between)(_memory(given), Found(0), len(times))
+    """Let runs in order of time be of the rows between two times; see `sortable`. `times`: where
+    those of each page begin in memory."""
+    given = (np.ascontiguousarray(times), counts, *between, *run)
+    loop(narrow_runs, Between)(memory_of(given), Found(0), len(times))
 
 
 def spread(
@@ -241,7 +217,7 @@ def spread(
     rows = int((stop - first).sum())
     page, key, place = (np.empty(rows, np.int64) for _ in range(3))
     given = (counts, first, stop, page, key, place)
-    loop(spread_runs, Spread)(_memory(given), Found(0), len(counts))
+    loop(spread_runs, Spread)(memory_of(given), Found(0), len(counts))
     return page, key, place
 
 
@@ -257,47 +233,16 @@ def sortable(times: np.ndarray) -> np.ndarray:
     return bits ^ ((bits >> 63) & MOST + 1)
 
 
-def cells(columns: Sequence[Column], page: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """The cells at places of pages, of a column of each page: those of 8 bytes in one pass."""
-    kind = columns[0].array.dtype
-    out = np.empty(len(page), kind)
-    if kind.itemsize == 8:
-        given = (addresses(columns), page, place, out)
-        loop(copy_cells, Copied)(_memory(given), Found(0), len(page))
-        return out
-    for number in np.unique(page):
-        here = page == number
-        out[here] = columns[number].array[place[here]]
-    return out
-
-
-def values_at(arrays: Sequence[pa.Array], page: np.ndarray, place: np.ndarray) -> pa.Array:
-    """The values at places of pages: of page after page, then in their order."""
-    if not len(page):
-        return arrays[0].slice(0, 0)
-    order = np.argsort(page, kind="stable")
-    begins = np.flatnonzero(np.diff(page[order], prepend=-1))
-    parts = [
-        arrays[page[order[begin]]].take(pa.array(place[order[begin:stop]]))
-        for begin, stop in zip(begins, np.append(begins[1:], len(order)), strict=True)
-    ]
-    if len(parts) == 1:
-        return parts[0]
-    back = np.empty(len(order), np.int64)
-    back[order] = np.arange(len(order))
-    return pa.concat_arrays(parts).take(pa.array(back))
-
-
 def merged_order(codes: np.ndarray, ids: np.ndarray, times: np.ndarray, many: int) -> np.ndarray:
     """The order that merges the first `many` rows and the others, both in order of code, number
     and time; of equals the first ones come first."""
     order = np.empty(len(codes), np.int64)
     times, codes, ids = (np.ascontiguousarray(each) for each in (times, codes, ids))
-    given = (times.ctypes.data, -1, *_memory((codes, ids, order)))
+    given = (times.ctypes.data, -1, *memory_of((codes, ids, order)))
     loop(merge_sides, Sides, times.dtype)(given, Found(0), many, len(codes) - many)
     return order
 
 
-def _memory(arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
+def memory_of(arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
     """Arrays as the store of a pass."""
     return (*(number for a in arrays for number in (a.ctypes.data, 0)), 0)

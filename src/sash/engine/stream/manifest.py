@@ -67,17 +67,19 @@ class Pending:
 @dataclass
 class Trunk:
     """The nodes of a tree, the number of its next bulk, and buffers in front of it: late rows,
-    and partials that they have changed."""
+    partials that they have changed, and late rows that are in no bulk yet."""
 
     nodes: dict[tuple[int, int], Node] = field(default_factory=dict)
     next: int = 0
     late: Page | None = None
     changed: Page | None = None
+    waiting: Page | None = None
 
     @property
     def pages(self) -> list[Page]:
         """All pages of nodes and buffers."""
-        buffers = [page for page in (self.late, self.changed) if page is not None]
+        known = (self.late, self.changed, self.waiting)
+        buffers = [page for page in known if page is not None]
         return buffers + [page for node in self.nodes.values() for page in node.pages]
 
     def dump(self) -> Any:
@@ -85,7 +87,7 @@ class Trunk:
             (n.level, n.index, n.oldest, n.youngest, n.map, n.rows, n.rest, n.patch, n.late)
             for n in self.nodes.values()
         ]
-        return self.next, nodes, self.late, self.changed
+        return self.next, nodes, self.late, self.changed, self.waiting
 
     @staticmethod
     def load(found: Any) -> Trunk:
@@ -147,7 +149,8 @@ class Manifest:
         nodes = [node for trunk in self._trunks for node in trunk.nodes.values()]
         leaves = [p.rows for n in nodes for p in (n.rows, *n.late) if p is not None]
         tails = [page.rows for pages in self.tails.values() for page in pages]
-        leaves += [trunk.late.rows for trunk in self._trunks if trunk.late is not None]
+        buffers = [page for trunk in self._trunks for page in (trunk.late, trunk.waiting)]
+        leaves += [page.rows for page in buffers if page is not None]
         return sum(leaves) + sum(p.page.rows - p.start for p in self.pending) + sum(tails)
 
     def dump(self) -> bytes:

@@ -11,9 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from sash.engine.columns import one_array
+from sash.engine.stream.cells import Numbers, cells, copied, values_at
 from sash.engine.stream.items import Items
-from sash.engine.stream.lookups import Column, cells, runs, values_at
-from sash.engine.stream.sorted_keys import order_of, prove, ranges, starts
+from sash.engine.stream.layers import layered
+from sash.engine.stream.lookups import Column
+from sash.engine.stream.sorted_keys import order_of, prove, starts
 
 
 @dataclass
@@ -26,10 +28,14 @@ class KeyMap:
     items: list[Items]
 
     @cached_property
-    def columns(self) -> list[Column]:
-        """Numbers, proofs, and the numbers of all items."""
-        items = [x for each in self.items for x in (each.rows, *each.leaves)]
-        return [Column.of(array) for array in (self.ids, self.checks, *items)]
+    def columns(self) -> tuple[Column, Column]:
+        """The keys' numbers and their proofs."""
+        return Column.of(self.ids), Column.of(self.checks)
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        """The numbers of all items."""
+        return numbers_of(self.items)
 
     @property
     def width(self) -> int:
@@ -69,10 +75,13 @@ class Part(NamedTuple):
 
 
 class Located(NamedTuple):
-    """The finds: of which request, which of its keys, in which map and where in it."""
+    """The finds: of which request, which of its keys, in which map and where in it; their keys'
+    numbers and proofs."""
 
     of: np.ndarray
     key: np.ndarray
+    ids: np.ndarray
+    checks: np.ndarray
     page: np.ndarray
     place: np.ndarray
     maps: list[KeyMap]
@@ -88,13 +97,8 @@ class Located(NamedTuple):
                 for name in maps[0].keys.column_names
             ]
             keys = pa.table(columns, names=maps[0].keys.column_names)
-        known = [each.columns for each in maps]
-        given = iter(cells(column, page, place) for column in zip(*known, strict=True))
-        ids, checks = next(given), next(given)
-        items = [
-            _items(each, page, place, given) for each in zip(*(m.items for m in maps), strict=True)
-        ]
-        return KeyMap(ids, checks, keys, items)
+        items = items_at([m.items for m in maps], [m.numbers for m in maps], page, place)
+        return KeyMap(self.ids, self.checks, keys, items)
 
 
 def located(asked: Sequence[tuple[Sequence[Part], KeyMap]]) -> Located:
@@ -102,34 +106,38 @@ def located(asked: Sequence[tuple[Sequence[Part], KeyMap]]) -> Located:
     before it, and the keys that it asks for. Raises Collision where a key's number is that of
     another."""
     counts = np.array([len(wanted.ids) for _, wanted in asked])
-    begins = np.cumsum(counts) - counts
-    ids = np.concatenate([wanted.ids for _, wanted in asked])
-    page, place = np.full(len(ids), -1), np.zeros(len(ids), np.int64)
-    maps: list[KeyMap] = []
-    for layer in range(max(len(parts) for parts, _ in asked)):
-        which = [i for i, (parts, _) in enumerate(asked) if len(parts) > layer]
-        parts = [asked[i][0][layer] for i in which]
-        columns = [part.map.columns[0].slice(part.first, part.stop) for part in parts]
-        first, stop = runs(columns, ids, begins[which], counts[which])
-        hit = np.flatnonzero(stop > first)
-        target = hit if len(which) == len(asked) else ranges(begins[which], counts[which])[hit]
-        of = np.repeat(np.arange(len(which)), counts[which])[hit]
-        page[target] = len(maps) + of
-        place[target] = first[hit] + np.array([part.first for part in parts])[of]
-        maps += [part.map for part in parts]
+    ids, checks = (np.concatenate([getattr(w, n) for _, w in asked]) for n in ("ids", "checks"))
+    parts = [part for layers, _ in asked for part in layers]
+    maps = [part.map for part in parts]
+    first = np.array([part.first for part in parts])
+    sizes = np.array([part.stop for part in parts]) - first
+    begin = np.array([each.columns[0].address for each in maps]) + 8 * first
+    page, place = layered((begin, sizes), [len(layers) for layers, _ in asked], ids, counts)
     found = np.flatnonzero(page >= 0)
     of = np.repeat(np.arange(len(asked)), counts)[found]
-    made = Located(of, found - begins[of], page[found], place[found], maps)
-    checks = np.concatenate([wanted.checks for _, wanted in asked])
-    known = cells([each.columns[1] for each in maps], made.page, made.place)
-    prove(known, checks[found], ids[found])
-    return made
+    page, ids, checks = page[found], ids[found], checks[found]
+    place = place[found] + first[page]
+    prove(cells([each.columns[1] for each in maps], page, place), checks, ids)
+    key = found - (np.cumsum(counts) - counts)[of]
+    return Located(of, key, ids, checks, page, place, maps)
+
+
+def items_at(
+    pages: Sequence[list[Items]],
+    numbers: Sequence[Numbers],
+    page: np.ndarray,
+    place: np.ndarray,
+) -> list[Items]:
+    """The items at places of pages, which have some of each state; `numbers`: those of all items
+    of each page."""
+    given = iter(copied(numbers, page, place))
+    return [_items(each, page, place, given) for each in zip(*pages, strict=True)]
 
 
 def _items(
     parts: Sequence[Items], page: np.ndarray, place: np.ndarray, given: Iterator[np.ndarray]
 ) -> Items:
-    """The items at places of pages; `given`: their numbers."""
+    """The items of a state at places of pages; `given`: their numbers."""
     listed, values = None, None
     if parts[0].objects is not None:
         both = zip(page.tolist(), place.tolist(), strict=True)
@@ -137,6 +145,11 @@ def _items(
     if parts[0].values is not None:
         values = values_at([each.values for each in parts], page, place)
     return Items(next(given), [next(given) for _ in parts[0].leaves], listed, values)
+
+
+def numbers_of(items: Sequence[Items]) -> Numbers:
+    """The numbers of the items of all states."""
+    return Numbers.of([x for each in items for x in (each.rows, *each.leaves)])
 
 
 def prefix(state: int) -> str:

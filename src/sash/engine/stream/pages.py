@@ -115,7 +115,7 @@ def from_bytes(data: Any) -> pa.Table:
 @dataclass
 class Cost:
     """The cost of a batch: rows and partials read and combined, bytes written; and how many keys
-    were forgotten because they were idle."""
+    were forgotten because they were idle. A block of rows counts as a row."""
 
     keys: int = 0
     rows_read: int = 0

@@ -170,13 +170,16 @@ class PartialState:
         begins = np.ascontiguousarray(begins, np.int64)
         if order is not None:
             items = items.take(order)
+        return self.fold_groups(items, Groups(begins[:-1], begins[1:]))
+
+    def fold_groups(self, items: Items, groups: Groups) -> Items:
+        """One item for each group of neighbouring items. No group is empty."""
         if self.state.kind in ("count", "known"):
-            return Items(sums(items.rows, begins), [])
-        groups = Groups(begins[:-1], begins[1:])
+            return Items(sums(items.rows, groups.lo, groups.hi), [])
         if items.objects is not None:
             plain = self._monoid.with_(lift=same, lower=same, typed=None)
             made = folded_plain(plain, items.objects, groups)
-            return Items(sums(items.rows, begins), [], made)
+            return Items(sums(items.rows, groups.lo, groups.hi), [], made)
         rows, *leaves = self._folded(self._item_columns(items), groups, of_items=True)
         if not self._indexed:
             return Items(rows, leaves)
@@ -188,6 +191,16 @@ class PartialState:
         self, columns: list[np.ndarray], groups: Groups, of_items: bool
     ) -> list[np.ndarray]:
         return folded(self._kernel(fold, columns, of_items), columns, groups)
+
+    def fold_rows(self, table: pa.Table, groups: Groups) -> Items:
+        """One item for each group of neighbouring rows. No group is empty."""
+        if self.is_numbers and not self._indexed and self.state.kind == "combine":
+            columns, passing = self._columns(table)
+            if passing is None and not any(column.null_count for column in columns):
+                values = [np.ascontiguousarray(numbers(column)) for column in columns]
+                rows, *leaves = self._folded(values, groups, of_items=False)
+                return Items(rows, leaves)
+        return self.fold_groups(self.lifted(table), groups)
 
     def _item_columns(self, items: Items) -> list[np.ndarray]:
         """Items as the loops read them; where the answer is the value of a row, with its place."""
@@ -289,10 +302,13 @@ class PartialState:
             listed = [decode(x.as_buffer(), allow_pickle=self.allow_pickle) for x in column]
         return Items(numbers(one_array(table.column(f"{prefix}n"))), leaves, listed, values)
 
+    @cached_property
+    def _nothing(self) -> Items:
+        return self.lifted(self.plan.schema.empty_table())
+
     def none(self, n: int) -> Items:
         """Items of no rows."""
-        empty = self.plan.schema.empty_table()
-        made = self.lifted(empty)
+        made = self._nothing
         nothing = None if made.objects is None else [self._monoid.identity] * n
         values = None if made.values is None else pa.nulls(n, made.values.type)
         return Items(

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
-from sash.engine.stream.bulk_rows import Rows, Wanted, in_order
+from sash.engine.stream.bulk_rows import in_order
 from sash.engine.stream.forest import Forest
 from sash.engine.stream.items import Items
 from sash.engine.stream.maps import KeyMap, Part
+from sash.engine.stream.selected import Selected, Wanted
 from sash.engine.stream.sorted_keys import order_of
+
+
+class Marks(NamedTuple):
+    """Times at which a group asks, where there need be no row: of keys, by their places among the
+    group's, in order of key and time."""
+
+    group: int
+    keys: np.ndarray
+    times: np.ndarray
 
 
 @dataclass
@@ -23,13 +34,13 @@ class Asked:
     maps: list[tuple[list[Part], KeyMap]] = field(default_factory=list)
     of_rows: list[int] = field(default_factory=list)  # the number of each request among all
     of_maps: list[int] = field(default_factory=list)
-    middle: list[bool] = field(default_factory=list)  # whether all windows of its group have it
+    marks: list[Marks] = field(default_factory=list)
     some: dict[int, np.ndarray] = field(default_factory=dict)  # of which keys, if not of all
 
     def add_rows(self, group: int, wanted: Wanted, some: np.ndarray | None = None) -> None:
         """Ask for rows of the group's keys; `some`: the places of those that are wanted."""
         self.of_rows.append(len(self.groups))
-        self._add(group, 0.0, False, some)
+        self._add(group, 0.0, some)
         self.rows.append(wanted)
 
     def add_map(
@@ -40,18 +51,16 @@ class Asked:
         time: float,
         some: np.ndarray | None = None,
     ) -> None:
-        """Ask for partials, of keys that are all of the group's, or `some` of them. Where they are
-        of all, all windows of the group have them."""
+        """Ask for partials, of keys that are all of the group's, or `some` of them."""
         self.of_maps.append(len(self.groups))
-        self._add(group, time, some is None, some)
+        self._add(group, time, some)
         self.maps.append((layers, keys))
 
-    def _add(self, group: int, time: float, middle: bool, some: np.ndarray | None) -> None:
+    def _add(self, group: int, time: float, some: np.ndarray | None) -> None:
         if some is not None:
             self.some[len(self.groups)] = some
         self.groups.append(group)
         self.times.append(time)
-        self.middle.append(middle)
 
     def keys(self, request: np.ndarray, key: np.ndarray) -> np.ndarray:
         """Which of its group's keys finds of requests are of, by their places in the requests."""
@@ -67,42 +76,32 @@ class Asked:
 
 @dataclass
 class Given:
-    """Rows and partials that windows have: first all rows, then all partials."""
+    """What windows have, and where they are asked for: first rows and blocks of rows, then
+    partials, then marks."""
 
     codes: np.ndarray  # of the group and the key
     times: np.ndarray
     due: np.ndarray
-    middle: np.ndarray
     late: np.ndarray  # not in order of time with the others
     request: np.ndarray
-    rows: Rows | None
+    found: Selected | None
     map: KeyMap | None
+    marks: int
 
     def items(self, forest: Forest, place: int) -> Items:
-        """The items of a state."""
-        parts = [] if self.rows is None else [forest.items(place, self.rows)]
-        return Items.concat(parts if self.map is None else [*parts, self.map.items[place]])
-
-    def asking(self, of: np.ndarray, moments: np.ndarray) -> Given:
-        """With moments that ask, each of the key that has its place among the last partials,
-        which are of no rows."""
-        assert self.map is not None
-        n = len(self.codes)
-        last = np.flatnonzero(self.request == self.request.max())
-        kept = np.arange(n - len(last))
-        places = np.concatenate([kept, last[of]])
-        asks = places >= len(kept)
-        of_map = places[places >= n - len(self.map.ids)] - (n - len(self.map.ids))
-        return Given(
-            self.codes[places],
-            np.concatenate([self.times[kept], moments]),
-            asks,
-            self.middle[places] & ~asks,
-            self.late[places] | asks,  # after all of its time
-            self.request[places],
-            self.rows,
-            self.map.take(of_map),
+        """The items of a state, in the order that `places` says; marks are of no rows."""
+        parts = [] if self.found is None else [forest.found_items(place, self.found)]
+        parts += [] if self.map is None else [self.map.items[place]]
+        return Items.concat(
+            [*parts, forest.states[place].none(self.marks)] if self.marks else parts
         )
+
+    def places(self, order: np.ndarray) -> np.ndarray:
+        """Where the items of what is given are, in an order."""
+        if self.found is None or self.found.folded is None:
+            return order
+        known = self.found.folded.places
+        return np.append(known, np.arange(len(known), len(self.codes)))[order]
 
     def order(self) -> np.ndarray:
         """By group, key and time."""

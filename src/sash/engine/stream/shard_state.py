@@ -11,6 +11,7 @@ from sash.engine.columns import numbers, one_array
 from sash.engine.stream.compatibility import accepts, described
 from sash.engine.stream.current import Values
 from sash.engine.stream.forest import Forest
+from sash.engine.stream.late import flush
 from sash.engine.stream.manifest import Manifest
 from sash.engine.stream.pages import CHECK, KEY, Pages, PageStore
 from sash.engine.stream.tails import Tails
@@ -30,6 +31,8 @@ class ShardState:
         known = self.manifest
         if accepts(self.definition, known.definition, known.complete, known.watermark):
             self.forest.rebuild()
+            if not self.forest.is_commutative:
+                flush(self.forest)
         self.manifest.definition = now
 
     @property
@@ -76,7 +79,7 @@ class ShardState:
         trunks = self.manifest.bulks, self.manifest.reread
         nodes = [node for trunk in trunks for node in trunk.nodes.values()]
         leaves = [page for node in nodes for page in (node.rows, *node.late)]
-        leaves += [trunk.late for trunk in trunks]
+        leaves += [page for trunk in trunks for page in (trunk.late, trunk.waiting)]
         for page in (*leaves, *(p for pages in self.manifest.tails.values() for p in pages)):
             if page is not None:
                 table = self.pages.table(page)

@@ -52,7 +52,9 @@ def unique(ids: np.ndarray, checks: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 def places_of(ids: np.ndarray, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Where wanted keys are among sorted ones, and which wanted one each is."""
     wanted = np.ascontiguousarray(wanted)
-    first, stop = runs([Column.of(ids)], wanted, np.zeros(1, np.int64), np.array([len(wanted)]))
+    known = Column.of(ids)
+    size, count = np.array([len(ids)]), np.array([len(wanted)])
+    first, stop = runs(np.array([known.address]), size, wanted, count)
     counts = stop - first
     return ranges(first, counts), np.repeat(np.arange(len(wanted)), counts)
 

@@ -17,9 +17,9 @@ from sash.engine.frames import Finder
 from sash.engine.stream.bulk_rows import Rows
 from sash.engine.stream.due import NUMBER, Due, Edges, Moment, Span, due_of
 from sash.engine.stream.forest import Forest
-from sash.engine.stream.maps import KeyMap, part_of
+from sash.engine.stream.maps import KeyMap
 from sash.engine.stream.partials import PartialState
-from sash.engine.stream.requests import Asked, Given
+from sash.engine.stream.requests import Asked, Given, Marks
 from sash.engine.stream.scattered import Run, Scattered
 from sash.engine.stream.sorted_keys import starts
 from sash.engine.tape import Tape
@@ -38,12 +38,21 @@ class TimeWindows:
         self._dtype = dtype
 
     def answer(self, forest: Forest, groups: Sequence[Due]) -> list[list[pa.Array]]:
-        """For each state the arrays of its answers, for the due rows of all groups in turn."""
-        asked = Asked()
-        for number, due in enumerate(groups):
-            ask = self._ask if due.is_new else self._ask_scattered
-            ask(asked, forest, number, due)
-        return self._answered(forest, self._given(forest, asked, groups))
+        """For each state the arrays of its answers, for the due rows of all groups in turn: first
+        those of late rows, which are few items of many bulks, then those of new rows."""
+        found = []
+        for ask, some in (
+            (self._ask_scattered, [due for due in groups if not due.is_new]),
+            (self._ask, [due for due in groups if due.is_new]),
+        ):
+            if some:
+                asked = Asked()
+                for number, due in enumerate(some):
+                    ask(asked, forest, number, due)
+                found.append(self._answered(forest, self._given(forest, asked, some)))
+        if len(found) == 1:
+            return found[0]
+        return [[pa.concat_arrays(both) for both in zip(*each)] for each in zip(*found)]
 
     def current(
         self, forest: Forest, keys: KeyMap, of: np.ndarray, moments: np.ndarray
@@ -57,55 +66,47 @@ class TimeWindows:
         due = Moment(Rows(pa.table({}), ""), keys, moment=span)
         asked = Asked()
         self._ask(asked, forest, 0, due)
-        nothing = [state.none(len(keys.ids)) for state in forest.states]
-        one = KeyMap(keys.ids, keys.checks, None, nothing)
-        asked.add_map(0, [part_of(one)], keys, 0)
-        return self._answered(forest, self._given(forest, asked, [due]).asking(of, moments))
+        asked.marks.append(Marks(0, of, moments))
+        return self._answered(forest, self._given(forest, asked, [due]))
 
     def _given(self, forest: Forest, asked: Asked, groups: Sequence[Due]) -> Given:
         """All that is asked for, looked up."""
-        parts, rows, map_ = [], None, None
-        group_of, times_of = np.array(asked.groups), np.array(asked.times, self._dtype)
+        parts, found, map_ = [], None, None
+        group_of, times_of = np.array(asked.groups, np.int64), np.array(asked.times, self._dtype)
         if asked.rows:
-            numbered = any(due.since is not None for due in groups)
+            is_new = groups[0].is_new  # all are, or none
+            numbered = is_new and any(due.since is not None for due in groups)
             found = forest.rows(asked.rows, [NUMBER] if numbered else [])
-            rows = found.rows
             request = np.array(asked.of_rows)[found.of]
-            group = group_of[request]
-            due = due_of(groups, group, rows)
-            middle = np.zeros(len(due), np.bool_)
-            key = asked.keys(request, found.key)
-            parts.append((group, key, rows.times, due, middle, found.late, request))
+            group, key = group_of[request], asked.keys(request, found.key)
+            due = due_of(groups, group, found.rows) if is_new else np.zeros(len(group), np.bool_)
+            parts.append((group, key, found.times, due, found.late, request))
         if asked.maps:
             where, map_ = forest.partials(asked.maps)
             request = np.array(asked.of_maps)[where.of]
             no = np.zeros(len(request), np.bool_)
-            group = group_of[request]
-            key, middle = asked.keys(request, where.key), np.array(asked.middle)[request]
-            parts.append((group, key, times_of[request], no, middle, no.copy(), request))
-        group, key, times, due, middle, late, request = (
+            key = asked.keys(request, where.key)
+            parts.append((group_of[request], key, times_of[request], no, no, request))
+        for marks in asked.marks:  # after all of their time
+            n = len(marks.times)
+            yes, last = np.ones(n, np.bool_), np.full(n, len(asked.groups))
+            parts.append((np.full(n, marks.group), marks.keys, marks.times, yes, yes, last))
+        group, key, times, due, late, request = (
             np.concatenate(each) for each in zip(*parts, strict=True)
         )
         codes = group * (int(key.max(initial=0)) + 1) + key
-        return Given(codes, times, due, middle, late, request, rows, map_)
+        count = sum(len(marks.times) for marks in asked.marks)
+        return Given(codes, times, due, late, request, found, map_, count)
 
     def _answered(self, forest: Forest, given: Given) -> list[list[pa.Array]]:
         """The answers of all due rows."""
         order = given.order()
-        codes, middle = given.codes[order], given.middle[order]
-        joins = middle[1:] & middle[:-1] & (codes[1:] == codes[:-1])
-        merged = np.flatnonzero(np.append(True, ~joins))  # neighbouring bulks become one item
-        asked = np.flatnonzero(given.due[order][merged])
-        lo, hi = self._bounds(codes[merged], given.times[order][merged])
+        asked = np.flatnonzero(given.due[order])
+        lo, hi = self._bounds(given.codes[order], given.times[order])
         lo, hi = lo[asked], hi[asked]
-        begins = np.append(merged, len(order))
-        found = []
+        places, found = given.places(order), []
         for state in self.states:
-            items = given.items(forest, forest.place(state))
-            if len(merged) < len(order):
-                items = state.fold(items, begins, order)
-            else:
-                items = items.take(order)
+            items = given.items(forest, forest.place(state)).take(places)
             forest.pages.cost.combined += len(order)
             found.append(state.answer(items, lo, hi))
         return found
@@ -124,6 +125,8 @@ class TimeWindows:
         left, right = self.edges.left(span), self.edges.right(span)
         first, stop, middles = self._middles(forest, span)
         reached = due.reached(self.edges)
+        for wanted in forest.waiting(due.keys, reached):
+            asked.add_rows(group, wanted)
         place = first
         while place < stop:
             inside = next((end for begin, end in middles if begin <= place < end), None)
@@ -155,8 +158,8 @@ class TimeWindows:
 
     def _zones(self, forest: Forest, span: Span) -> list[tuple[int, int]]:
         """For rows that are due between two times the leaves in which their windows may begin or
-        end, or which may have them, as runs of neighbours."""
-        spans = (self.edges.left(span), self.edges.right(span), span)
+        end, as runs of neighbours."""
+        spans = (self.edges.left(span), self.edges.right(span))
         found: list[tuple[int, int]] = []
         for begin, end in sorted((forest.since(s.least), forest.until(s.most)) for s in spans):
             if found and begin <= found[-1][1]:
@@ -167,11 +170,20 @@ class TimeWindows:
 
     def _ask_scattered(self, asked: Asked, forest: Forest, group: int, due: Due) -> None:
         """Ask for what the windows of a group of late rows have: few rows, in many bulks."""
-        zones, middles = self._zones(forest, due.span), self._middles(forest, due.span)[2]
+        zones = self._zones(forest, due.span)
         leaves = [leaf for begin, end in zones for leaf in forest.leaves[begin:end]]
         scattered, done = Scattered(due, self.edges, leaves), 0
+        asked.marks.append(Marks(group, scattered.key, due.rows.times))
+        for wanted in forest.waiting(due.keys, due.reached(self.edges)):
+            asked.add_rows(group, wanted)
         parts = [(begin, end, False) for begin, end in zones]
-        for begin, end, is_middle in sorted(parts + [(*m, True) for m in middles if m[0] < m[1]]):
+        middle = (
+            forest.since(self.edges.left(due.span).most, after=True),
+            forest.until(self.edges.right(due.span).least, before=True),
+        )
+        for begin, end, is_middle in sorted([*parts, (*middle, True)]):
+            if begin >= end:
+                continue
             if is_middle:
                 self._ask_middle(asked, forest, group, due, (begin, end))
                 continue
@@ -183,15 +195,14 @@ class TimeWindows:
         self, asked: Asked, forest: Forest, group: int, scattered: Scattered, run: Run
     ) -> None:
         """Ask for what the windows of late rows have of neighbouring leaves."""
-        keys, leaves = scattered.due.keys, scattered.leaves[run.first : run.stop]
-        if len(run.rows):
-            between = scattered.reached[0][run.rows], scattered.reached[1][run.rows]
-            wanted = forest.wanted(leaves[0], keys.take(run.rows), between)
-            asked.add_rows(group, wanted, run.rows)
-        if len(run.partials):
-            some = keys.take(run.partials)
+        leaves = scattered.leaves[run.first : run.stop]
+        if run.rows is not None:
+            (places, keys), between, cuts = run.rows
+            asked.add_rows(group, forest.wanted(leaves[0], keys, between, cuts), places)
+        places, keys = run.partials
+        if len(places):
             for node in forest.nodes(leaves[0].first, leaves[-1].stop):
-                asked.add_map(group, forest.layers(node), some, node.oldest, run.partials)
+                asked.add_map(group, forest.layers(node), keys, node.oldest, places)
 
     def _ask_middle(
         self, asked: Asked, forest: Forest, group: int, due: Due, leaves: tuple[int, int]
