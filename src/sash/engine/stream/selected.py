@@ -74,7 +74,9 @@ def selected(
     of_page = np.arange(len(asked)).repeat(sizes)
     late = np.append(False, of_page[1:] == of_page[:-1])
     late |= np.array([wanted.late for wanted in asked])[of_page]
-    heads = np.concatenate([rows.head for rows in parts]).reshape(-1, 3)
+    heads = np.zeros((len(parts), 3), np.int64)  # all rows need no lookup
+    if any(wanted.keys is not None for wanted in asked):
+        heads = np.concatenate([rows.head for rows in parts]).reshape(-1, 3)
     pages = ReadPages(parts, of_page, heads, np.array([len(rows) for rows in parts]))
     runs = _runs(asked, pages)
     if folding is not None and any(w.cuts is not None for w in asked):
