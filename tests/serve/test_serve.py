@@ -260,7 +260,7 @@ def as_of(table: pa.Table, moment: int, key: str) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("kind", ["lmdb", "redis"])
+@pytest.mark.parametrize("kind", [pytest.param("lmdb", marks=pytest.mark.slow), "redis"])
 def test_after_kills_a_reader_gives_what_a_batch_gives(
     kind: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:

@@ -87,6 +87,7 @@ def test_every_frame(spark: SparkSession, tmp_path: Path) -> None:
     assert sum(each["rows_late"] for each in figures) == len(late)
 
 
+@pytest.mark.slow
 def test_windows_by_time_alone(spark: SparkSession, tmp_path: Path) -> None:
     """Several keys, no local copies of pages; late rows are those that Spark holds late."""
     table = streams.rows(np.random.default_rng(2), 300, disorder=120)

@@ -162,6 +162,7 @@ def test_many_kills(spark: SparkSession, tmp_path: Path) -> None:
     assert drivers + workers >= KILLS
 
 
+@pytest.mark.slow
 def test_a_function_fails_and_a_worker_dies(spark: SparkSession, tmp_path: Path) -> None:
     """A user's lift raises once and kills its process once; the stream goes on when restarted."""
     table = streams.rows(np.random.default_rng(10), 300)
