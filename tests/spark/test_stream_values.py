@@ -42,6 +42,7 @@ def run(out: Any, sink: Any, base: Path) -> None:
         query.stop()
 
 
+@pytest.mark.slow
 def test_a_reader_gives_what_a_stream_in_process_has(spark: SparkSession, tmp_path: Path) -> None:
     """With a history, a sink that fails once, and a restart."""
     table = apart(streams.rows(np.random.default_rng(5), 240, disorder=0))

@@ -11,7 +11,11 @@ from tests.swag.fiba_oracle import Pair, affine, words
 ARITIES = [2, 3, 4, 8, 16, 64]
 arities = pytest.mark.parametrize("min_arity", ARITIES)
 ways = pytest.mark.parametrize(
-    ("make", "compiled"), [(words, False), (affine, True)], ids=["words", "affine compiled"]
+    ("make", "compiled"),
+    [
+        pytest.param(words, False, id="words"),
+        pytest.param(affine, True, id="affine compiled", marks=pytest.mark.slow),
+    ],
 )
 
 

@@ -243,6 +243,7 @@ def test_evictions_make_room_in_a_store_that_is_full(tmp_path: Path, sync: bool)
             n = check_that_evictions_make_room(window, n, lambda: swag.AMTA(affine(), store=store))
 
 
+@pytest.mark.slow
 def test_evictions_make_room_in_a_server_that_is_full(tmp_path: Path) -> None:
     server = Server(tmp_path, "--maxmemory", "3mb", "--maxmemory-policy", "noeviction")
     server.start()
