@@ -47,7 +47,6 @@ def start(pipeline: Pipeline) -> SparkSession:
     master = str(settings.pop("master", "local[*]"))
     try:
         from sash.spark import NoJavaError, session
-        from sash.spark.workers import make_ready
     except ImportError as problem:
         raise EndError(f"this needs Spark: pip install 'sash[spark]' ({problem})") from None
 
@@ -60,7 +59,6 @@ def start(pipeline: Pipeline) -> SparkSession:
         except NoJavaError as problem:
             raise EndError(one_line(problem)) from problem
         spark.sparkContext.setLogLevel("OFF")
-    make_ready(spark)
     _interruptible()
     return spark
 

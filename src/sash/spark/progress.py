@@ -1,5 +1,5 @@
-"""Progress: what a stream's micro-batches did, a line each, from Spark's own listener; and how
-many rows a batch has.
+"""Progress: what Spark counts while it runs: the rows of a batch, and of a stream a line for each
+micro-batch, from Spark's own listener.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The Python of Spark's workers: it has to be the driver's version and to have Sash.
 
 A plain session starts its workers with the `python3` on the PATH, whatever runs the driver. Where
-workers run on this machine, theirs is looked at before anything runs, and they can be made ready
-while the driver is still at work.
+workers run on this machine, theirs is looked at before anything runs.
 """
 
 from __future__ import annotations
@@ -12,13 +11,9 @@ import os
 import shutil
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
 
-import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 
 PROBE = (
     "import sys; from importlib.util import find_spec as f; print('%d.%d' % sys.version_info[:2], "
@@ -67,30 +62,3 @@ def _looked_at(program: str | None) -> list[str]:
     except (OSError, subprocess.TimeoutExpired):
         return [""]
     return done.stdout.split() if done.returncode == 0 and done.stdout.strip() else [""]
-
-
-def make_ready(spark: SparkSession) -> threading.Thread:
-    """Let a local session's workers start and import Sash, while the caller goes on.
-
-    Spark keeps them for the next job, which then begins a second or two earlier. Where they cannot
-    start, that job says why.
-    """
-    cores = spark.sparkContext.defaultParallelism
-
-    def start() -> None:
-        with suppress(Exception):
-            rows = spark.range(0, cores, 1, cores)
-            ready = rows.mapInArrow(_with_sash, rows.schema)
-            ready.write.format("noop").mode("overwrite").save()
-
-    thread = threading.Thread(target=start, name="sash workers", daemon=True)
-    thread.start()
-    return thread
-
-
-def _with_sash(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    from sash.kernel.code import processor
-    from sash.spark import partition  # noqa: F401
-
-    processor()  # numba is ready to load machine code
-    yield from batches

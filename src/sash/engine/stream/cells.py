@@ -14,17 +14,6 @@ from sash.kernel.words import numbers as integers
 
 
 class Copied(NamedTuple):
-    """The columns of `copy_cells`: the pages' columns as addresses, the page of each cell
-    and its place there, and the cells."""
-
-    column: Int64
-    page: Int64
-    place: Int64
-    out: Int64
-    held: int
-
-
-class CopiedColumns(NamedTuple):
     """The columns of `copy_columns`: those of each page as addresses, the page of each cell and
     its place there, and the cells, column by column."""
 
@@ -33,14 +22,6 @@ class CopiedColumns(NamedTuple):
     place: Int64
     out: Int64
     held: int
-
-
-def copy_cells(memory: Memory, at: Found, n: int) -> Found:
-    """Copy cells of 8 bytes from the columns of pages."""
-    q = attach(memory)
-    for i in range(n):
-        q.out[i] = integers(q.column[q.page[i]])[q.place[i]]
-    return Found(n)
 
 
 def copy_columns(memory: Memory, at: Found, n: int, columns: int) -> Found:
@@ -80,18 +61,16 @@ def copied_from(
     """The cells at places of pages, by where their columns of 8 bytes begin, page by page."""
     out = np.empty((len(kinds), len(page)), np.int64)
     given = (np.ascontiguousarray(begin), page, place, out)
-    loop(copy_columns, CopiedColumns)(memory_of(given), Found(0), len(page), len(kinds))
+    loop(copy_columns, Copied)(memory_of(given), Found(0), len(page), len(kinds))
     return [column.view(kind) for column, kind in zip(out, kinds, strict=True)]
 
 
 def cells(columns: Sequence[Column], page: np.ndarray, place: np.ndarray) -> np.ndarray:
     """The cells at places of pages, of a column of each page: those of 8 bytes in one pass."""
     kind = columns[0].array.dtype
-    out = np.empty(len(page), kind)
     if kind.itemsize == 8:
-        given = (addresses(columns), page, place, out)
-        loop(copy_cells, Copied)(memory_of(given), Found(0), len(page))
-        return out
+        return copied_from(addresses(columns), [kind], page, place)[0]
+    out = np.empty(len(page), kind)
     for number in np.unique(page):
         here = page == number
         out[here] = columns[number].array[place[here]]
