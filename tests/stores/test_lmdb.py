@@ -382,6 +382,67 @@ def check_with_a_broken_page(tmp_path: Path, whole: bytes) -> None:
     stores.open(f"lmdb:{tmp_path}/s", verify=True)
 
 
+LAST = 144  # where a page that begins a state has the number of its transaction
+
+
+def transactions(data: bytes) -> list[int]:
+    """The numbers of LMDB's two states; the larger is the newer."""
+    return [int.from_bytes(data[p + LAST : p + LAST + 8], "little") for p in (0, 4096)]
+
+
+@pytest.mark.parametrize("damage", ["newer is older", "older is newer", "an older copy", "removed"])
+def test_a_store_without_its_last_commits_is_refused(tmp_path, damage):
+    """LMDB itself opens the older of its two states, which is whole, without a word."""
+    file = tmp_path / "s" / "data.mdb"
+    with stores.open(f"lmdb:{tmp_path}/s", sync=False) as store:
+        for i in range(KEPT):
+            older = file.read_bytes()
+            store.commit(*batch(i))
+    whole = file.read_bytes()
+    states = transactions(whole)
+    newer = states.index(max(states))
+    assert abs(states[0] - states[1]) == 1
+    damaged = bytearray(whole)
+    if damage == "newer is older":
+        place, number = newer, max(states) - 2
+    else:
+        place, number = 1 - newer, min(states) + (1 << 40)
+    damaged[4096 * place + LAST : 4096 * place + LAST + 8] = number.to_bytes(8, "little")
+    if damage == "removed":
+        file.unlink()
+    else:
+        file.write_bytes(older if damage == "an older copy" else damaged)
+    with pytest.raises(NotAStore, match="remove the file commits") as error:
+        stores.open(f"lmdb:{tmp_path}/s")
+    assert f"and there were {KEPT}" in str(error.value)
+    (tmp_path / "s" / "commits").unlink()
+    with stores.open(f"lmdb:{tmp_path}/s") as store:
+        assert check_whole(store) == (-1 if damage == "removed" else KEPT - 2)
+        store.commit(*batch(KEPT - 1))
+    file.write_bytes(whole)
+    with stores.open(f"lmdb:{tmp_path}/s") as store:
+        assert check_whole(store) == KEPT - 1
+
+
+def test_a_damaged_number_of_commits_is_refused_and_a_missing_one_is_made(tmp_path):
+    def numbered() -> bytes:
+        return (tmp_path / "s" / "commits").read_bytes()
+
+    with stores.open(f"lmdb:{tmp_path}/s") as store:
+        store.commit(*batch(0))
+    whole = numbered()
+    for wrong in (whole[:-1], whole + b"x", bytes([whole[0] ^ 4]) + whole[1:]):
+        (tmp_path / "s" / "commits").write_bytes(wrong)
+        with pytest.raises(NotAStore, match="number of commits is damaged"):
+            stores.open(f"lmdb:{tmp_path}/s")
+    (tmp_path / "s" / "commits").unlink()  # as in a store of an earlier version
+    with stores.open(f"lmdb:{tmp_path}/s") as store:
+        assert numbered() == whole
+        store.commit(*batch(1))
+        assert numbered() > whole
+        assert check_whole(store) == 1
+
+
 def test_twice_in_one_process_and_after_a_fork(tmp_path):
     with stores.open(f"lmdb:{tmp_path}/s") as store:
         with pytest.raises(StoreError, match="already open"):

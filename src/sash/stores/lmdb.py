@@ -7,7 +7,9 @@ Space   up to 1.5 times the records; pages freed by deletes are used again, the
 Lasts   committed: survives this process. flush, or sync=True: survives the machine.
 
 LMDB itself has no checksums, so each record has one here: four bytes before its value, the
-CRC-32 of key and value. A record that is not what was written is a `DamagedRecord`.
+CRC-32 of key and value. A record that is not what was written is a `DamagedRecord`. Each commit
+has a number, in the store and in the file `commits` beside it: a store that has lost its last
+commits is refused when it is opened.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ from uuid import uuid4
 import lmdb
 from lmdb.verify import VerifyError, verify
 
+from sash.stores.commit_count import CommitCount
 from sash.stores.contract import Data, Range, Store, conflict
 from sash.stores.encoding import REMEDY
 from sash.stores.errors import DamagedRecord, NotAStore, StoreError, StoreFull, StoreUnavailable
@@ -33,11 +36,11 @@ from sash.stores.errors import DamagedRecord, NotAStore, StoreError, StoreFull, 
 T = TypeVar("T")
 
 FORMAT = b"sash store 2 "  # then an id: a store that was replaced by another is not the same
-MARK, RECORDS = b"sash", b"records"
+MARK, RECORDS, COMMITS = b"sash", b"records", b"commits"
 MIN_MAP = 64 << 10
 VERIFIED = 64 << 20  # bytes of a file up to which it is checked whenever it is opened
 _CHECK = struct.Struct("<I")
-_OURS = {"data.mdb", "lock.mdb"}
+_OURS = {"data.mdb", "lock.mdb", "commits"}
 
 
 class LMDB(Store):
@@ -108,6 +111,7 @@ class LMDB(Store):
             if not self._closed:
                 self._closed = True
                 self._env.close()
+                self._count.close()
 
     def _get_many(self, keys: list[bytes]) -> list[bytes | None]:
         found = self._read(lambda txn: dict(txn.cursor().getmulti(keys)))
@@ -178,11 +182,14 @@ class LMDB(Store):
                         there = bool(cursor.key())
                 cursor.putmulti((k, _record(k, v)) for k, v in puts)
                 self._check_fits(before, self._used(txn))
+                number = self._commits(txn) + 1
+                txn.put(COMMITS, b"%d" % number, db=self._main)
         except lmdb.MapFullError:
             return False
         except lmdb.MapResizedError:
             self._adopt()
             return self._try(puts, deletes, expect)
+        self._count.write(number)
         return True
 
     def _read(self, work: Callable[[lmdb.Transaction[bytes]], T]) -> T:
@@ -195,6 +202,10 @@ class LMDB(Store):
 
     def _transaction(self, write: bool) -> lmdb.Transaction[bytes]:
         return self._env.begin(db=self._db, write=write)
+
+    def _commits(self, txn: lmdb.Transaction[bytes]) -> int:
+        """The number of the last commit in the store."""
+        return int(txn.get(COMMITS, db=self._main) or 0)
 
     def _used(self, txn: lmdb.Transaction[bytes]) -> int:
         """The bytes of the pages that hold records, or lead to them."""
@@ -308,6 +319,7 @@ class LMDB(Store):
     def _begin(self) -> None:
         """Check what is there and mark what is new; then nothing else is mistaken for it."""
         self._env.reader_check()  # slots of killed processes, which would keep pages from reuse
+        self._main = self._env.open_db(None)
         with self._named("open"), self._env.begin(write=True) as txn:
             mark = txn.get(MARK)
             if mark is None and txn.stat()["entries"]:
@@ -321,7 +333,25 @@ class LMDB(Store):
             if mark is None:
                 txn.put(MARK, FORMAT + uuid4().hex.encode())
             self._db = self._env.open_db(RECORDS, txn=txn)
+            self._count = self._checked_count(self._commits(txn))
         self._file = os.stat(self.path / "data.mdb").st_ino
+
+    def _checked_count(self, found: int) -> CommitCount:
+        """The file with the number of the last commit; refuses a store that has lost commits."""
+        count = CommitCount(self.path / "commits")
+        try:
+            last = count.read()
+            if found < last:
+                raise ValueError(
+                    f"its last commit is number {found}, and there were {last}: data.mdb is "
+                    "damaged, or older than its directory"
+                )
+        except ValueError as problem:
+            count.close()
+            remedy = f"{REMEDY}; to go on from commit {found}, remove the file commits"
+            raise NotAStore(self.name, f"{problem}; {remedy}") from None
+        count.write(found)
+        return count
 
     def _check_whole(self, verify: bool | None) -> None:
         """Refuse a file that would end the process by a signal when it is read or written."""
