@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import pytest
 from pyarrow import parquet
 
-from sash.cli import on_spark, pipeline
+from sash.cli import on_spark, pipeline_file
 from sash.cli.errors import EndError
 from tests.cli.conftest import rows
 
@@ -28,11 +28,11 @@ def test_a_stream_goes_on_from_a_history(changed: Change, home: Path, spark: Any
     parquet.write_table(table.slice(120), home / "rows" / "0.parquet")
     more = f"{HISTORY}cut = {cut.isoformat()}\n\n[sink]"
     file = changed(("rows.parquet", "rows"), ("[sink]", more))
-    streamed = on_spark.stream(pipeline.load(file), spark)
+    streamed = on_spark.stream(pipeline_file.load(file), spark)
     parquet.write_table(table, home / "rows" / "0.parquet")
     text = file.read_text().replace(more, "[sink]").replace('path = "out"', 'path = "all"')
     file.write_text(text)
-    on_spark.batch(pipeline.load(file), spark)
+    on_spark.batch(pipeline_file.load(file), spark)
     order = [("ts", "ascending"), ("user", "ascending"), ("amount", "ascending")]
     found = parquet.read_table(home / "out").sort_by(order)
     wanted = parquet.read_table(home / "all").sort_by(order)
@@ -55,11 +55,11 @@ def test_a_stream_goes_on_from_a_history(changed: Change, home: Path, spark: Any
 def test_what_is_wrong_is_said(changed: Change, history: str, says: str) -> None:
     file = changed(("[sink]", f"{history}\n[sink]"))
     with pytest.raises(EndError, match=says):
-        on_spark.stream(pipeline.load(file), None)
+        on_spark.stream(pipeline_file.load(file), None)
 
 
 def test_a_batch_has_no_history(changed: Change, home: Path) -> None:
     parquet.write_table(rows(), home / "past.parquet")
     file = changed(("[sink]", f"{HISTORY}\n[sink]"))
     with pytest.raises(EndError, match="is for a stream"):
-        on_spark.batch(pipeline.load(file), None)
+        on_spark.batch(pipeline_file.load(file), None)

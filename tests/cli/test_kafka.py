@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
-from sash.cli import on_spark, pipeline
+from sash.cli import on_spark, pipeline_file
 from sash.cli.errors import EndError
 
 confluent_kafka = pytest.importorskip("confluent_kafka")
@@ -58,7 +58,7 @@ def of_kafka(changed: Change, servers: str, topic: str) -> Path:
 @pytest.mark.slow
 def test_a_batch(broker: Broker, changed: Change, spark: Any) -> None:
     broker.send("batch", payments(0, 100))
-    outcome = on_spark.batch(pipeline.load(of_kafka(changed, broker.servers, "batch")), spark)
+    outcome = on_spark.batch(pipeline_file.load(of_kafka(changed, broker.servers, "batch")), spark)
     found = parquet.read_table(changed().parent / "out").sort_by("ts")
     assert outcome.rows == 100
     assert found["amount"].to_pylist() == [float(i % 7) for i in range(100)]
@@ -70,7 +70,7 @@ def test_a_stream_goes_on_where_it_was(broker: Broker, changed: Change, spark: A
     """Rows that come between two runs are read once; what was given out equals the batch."""
     broker.send("stream", payments(0, 200))
     file = of_kafka(changed, broker.servers, "stream")
-    loaded = pipeline.load(file)
+    loaded = pipeline_file.load(file)
     first = on_spark.stream(loaded, spark)
     broker.send("stream", payments(200, 400))
     second = on_spark.stream(loaded, spark)
@@ -78,7 +78,7 @@ def test_a_stream_goes_on_where_it_was(broker: Broker, changed: Change, spark: A
     streamed = parquet.read_table(file.parent / "out").sort_by("ts")
     text = file.read_text().replace('path = "out"', 'path = "all"')
     file.write_text(text)
-    on_spark.batch(pipeline.load(file), spark)
+    on_spark.batch(pipeline_file.load(file), spark)
     wanted = parquet.read_table(file.parent / "all").sort_by("ts").slice(0, second.rows)
     for name in ("ts", "user", "n", "hi", "who", "fifty", "mine"):
         assert streamed[name].to_pylist() == wanted[name].to_pylist(), name
@@ -91,6 +91,6 @@ def test_a_topic_that_is_not_there(broker: Broker, changed: Change, spark: Any) 
         file.read_text().replace("[windows]", "[source.options]\ntimeout = 1\n[windows]")
     )
     with pytest.raises(EndError) as end:
-        on_spark.batch(pipeline.load(file), spark)
+        on_spark.batch(pipeline_file.load(file), spark)
     assert "Kafka at 127.0.0.1:9 does not answer" in str(end.value)
     assert not (file.parent / "out").exists()

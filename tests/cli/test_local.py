@@ -17,7 +17,7 @@ from pyarrow import csv, parquet
 
 import sash
 from sash import functions as sf
-from sash.cli import engine, in_process, main, on_spark, pipeline
+from sash.cli import engine, in_process, main, on_spark, pipeline_file
 from sash.cli.errors import EndError
 from sash.cli.schema import simple_schema
 from sash.kernel import compiled
@@ -46,7 +46,7 @@ def file(home: Path) -> Change:
 
 
 def answers(file: Path) -> pa.Table:
-    in_process.batch(pipeline.load(file))
+    in_process.batch(pipeline_file.load(file))
     return parquet.read_table(file.parent / "out")
 
 
@@ -54,7 +54,7 @@ def ends(file: Path) -> str:
     """What a run that fails says; nothing is left where the answers would be."""
     before = {p.name for p in file.parent.iterdir()}
     with pytest.raises(EndError) as end:
-        in_process.batch(pipeline.load(file))
+        in_process.batch(pipeline_file.load(file))
     assert {p.name for p in file.parent.iterdir()} <= before
     assert "\n" not in str(end.value)
     return str(end.value)
@@ -120,7 +120,7 @@ def test_spark_gives_the_same(kind: str, every: str, home: Path, file: Change, s
                         f"{text[b:]}")  # fmt: skip
     ours = answers(path)
     shutil.rmtree(home / "out")
-    on_spark.batch(pipeline.load(path), spark)
+    on_spark.batch(pipeline_file.load(path), spark)
     theirs = parquet.read_table(home / "out")
     assert ours.column_names == theirs.column_names
     order = [(name, "ascending") for name in ("user", "window_start" if every else "ts")]
@@ -155,7 +155,7 @@ def test_types_of_all_rows_count(home: Path, file: Change) -> None:
 
 
 def test_csv_out(file: Change, home: Path) -> None:
-    in_process.batch(pipeline.load(file((SINK, 'format = "csv"\npath = "out"'))))
+    in_process.batch(pipeline_file.load(file((SINK, 'format = "csv"\npath = "out"'))))
     found = csv.read_csv(home / "out" / "part-00000.csv")
     assert found.column_names == ["user", "ts", "amount", "shop", "n", "hi", "who", "fifty"]
     assert len(found) == 300
@@ -167,7 +167,7 @@ def test_lists_in_csv(file: Change) -> None:
 
 
 def test_console(file: Change, capsys: pytest.CaptureFixture[str]) -> None:
-    assert in_process.batch(pipeline.load(file((SINK, 'format = "console"')))).rows == 300
+    assert in_process.batch(pipeline_file.load(file((SINK, 'format = "console"')))).rows == 300
     said = capsys.readouterr().out
     assert "|user|ts" in said
     assert "only the first 20 rows of 300" in said
@@ -277,24 +277,24 @@ NEEDS = {
 def test_what_needs_spark_goes_there(need: str, home: Path, file: Change) -> None:
     (home / "parts" / "day=1").mkdir(parents=True)
     path = file(NEEDS[need])
-    chosen = engine.choose(pipeline.load(path))
+    chosen = engine.choose(pipeline_file.load(path))
     assert not chosen.local
     assert chosen.why.startswith(need)
     path.write_text(f'engine = "local"\n{path.read_text()}')
     with pytest.raises(EndError, match='engine: "local" runs in this process, but'):
-        engine.choose(pipeline.load(path))
+        engine.choose(pipeline_file.load(path))
 
 
 def test_the_engine_that_is_asked_for(file: Change, home: Path) -> None:
-    assert engine.choose(pipeline.load(file())).local
-    assert not engine.choose(pipeline.load(file()), as_stream=True).local
+    assert engine.choose(pipeline_file.load(file())).local
+    assert not engine.choose(pipeline_file.load(file()), as_stream=True).local
     assert not engine.choose(
-        pipeline.load(file(("watermark", 'engine = "spark"\nwatermark')))
+        pipeline_file.load(file(("watermark", 'engine = "spark"\nwatermark')))
     ).local
-    chosen = engine.choose(pipeline.load(home / "good.toml"))
+    chosen = engine.choose(pipeline_file.load(home / "good.toml"))
     assert str(chosen) == "on Spark: the file has a [spark] table"
     (home / "good.toml").write_text('engine = "local"\n' + GOOD)
-    assert engine.choose(pipeline.load(home / "good.toml")).local
+    assert engine.choose(pipeline_file.load(home / "good.toml")).local
 
 
 def test_a_schema_as_in_sql() -> None:

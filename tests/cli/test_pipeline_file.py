@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from sash.cli import main, pipeline
+from sash.cli import main, pipeline_file
+from sash.cli.columns import check_columns
 from sash.cli.errors import EndError
-from sash.cli.pipeline import check_columns
 
 Change = Callable[..., Path]
 
@@ -79,7 +79,7 @@ def test_what_is_wrong_is_said_in_a_line(
 ) -> None:
     file = changed(change)
     with pytest.raises(EndError) as end:
-        pipeline.load(file)
+        pipeline_file.load(file)
     message = str(end.value)
     assert message.startswith(f"{file}:{line}: "), message
     assert "\n" not in message
@@ -103,7 +103,7 @@ def test_the_command_says_it_and_ends_with_2(
 
 def test_the_error_has_the_line_and_the_key(changed: Change) -> None:
     with pytest.raises(EndError) as end:
-        pipeline.load(changed(('"count"', '"cuont"')))
+        pipeline_file.load(changed(('"count"', '"cuont"')))
     assert (end.value.line, end.value.key) == (13, "aggregations.n.function")
 
 
@@ -125,7 +125,7 @@ def test_columns_that_are_not_there(
     change: tuple[str, str], line: int, said: str, changed: Change
 ) -> None:
     file = changed(change)
-    loaded = pipeline.load(file)
+    loaded = pipeline_file.load(file)
     with pytest.raises(EndError) as end:
         check_columns(loaded, ["user", "ts", "amount", "shop"])
     assert str(end.value).startswith(f"{file}:{line}: ")
@@ -133,7 +133,7 @@ def test_columns_that_are_not_there(
 
 
 def test_a_good_file(home: Path) -> None:
-    loaded = pipeline.load(home / "good.toml")
+    loaded = pipeline_file.load(home / "good.toml")
     assert loaded.keys == ("user",)
     assert [str(a.frame) for a in loaded.aggregations.values()] == [
         "the last 1 hour", "the last 1 day", "the last 7 days", "the last 50 rows",
@@ -156,7 +156,7 @@ WINDOWS = {
 
 @pytest.mark.parametrize("text", WINDOWS)
 def test_windows(text: str, changed: Change) -> None:
-    loaded = pipeline.load(changed(("{ rows = 50 }", text)))
+    loaded = pipeline_file.load(changed(("{ rows = 50 }", text)))
     frame = str(loaded.aggregations["fifty"].frame)
     if text != '{ rows_between = ["unbounded", 0] }':
         assert frame == WINDOWS[text]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sash.cli import checks, main, pipeline
+from sash.cli import checks, main, pipeline_file
 from sash.cli.errors import EndError
 from sash.cli.replace import CHECKPOINT, Place, drop_old, held, repair, replacing
 
@@ -27,7 +27,7 @@ def refused(file: Path, *, stream: bool = False) -> str:
     """What a run says that may not begin; nothing has changed."""
     before = tree(file.parent)
     with pytest.raises(EndError) as end:
-        checks.check(pipeline.load(file), stream)
+        checks.check(pipeline_file.load(file), stream)
     assert tree(file.parent) == before
     assert end.value.status == 2
     return str(end.value)

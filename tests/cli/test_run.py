@@ -11,7 +11,7 @@ from pyarrow import parquet
 
 import sash
 from sash import functions as sf
-from sash.cli import on_spark, pipeline
+from sash.cli import on_spark, pipeline_file
 from sash.cli.errors import EndError
 from tests.cli.conftest import SASH
 
@@ -19,7 +19,7 @@ Change = Callable[..., Path]
 
 
 def ran(file: Path, spark: Any) -> on_spark.Outcome:
-    return on_spark.batch(pipeline.load(file), spark)
+    return on_spark.batch(pipeline_file.load(file), spark)
 
 
 def ends(file: Path, spark: Any) -> str:

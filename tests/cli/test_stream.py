@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyarrow import parquet
 
-from sash.cli import main, on_spark, pipeline, sinks
+from sash.cli import main, on_spark, pipeline_file, sinks
 from sash.cli.errors import EndError
 from tests.cli.conftest import SASH, rows
 
@@ -36,10 +36,10 @@ def test_a_stream_gives_the_batch_s_rows(changed: Change, home: Path, spark: Any
     in_files(home / "rows", 3)
     more = "\n[stream]\nfiles_per_batch = 1\n\n[spark]"
     file = changed(("rows.parquet", "rows"), ("\n[spark]", more))
-    streamed = on_spark.stream(pipeline.load(file), spark)
+    streamed = on_spark.stream(pipeline_file.load(file), spark)
     assert len([b for b in streamed.batches if b["numInputRows"]]) == 3
     file.write_text(file.read_text().replace('path = "out"', 'path = "all"'))
-    batch = on_spark.batch(pipeline.load(file), spark)
+    batch = on_spark.batch(pipeline_file.load(file), spark)
     assert batch.rows == 300
     assert 280 <= streamed.rows < 300, "those within an hour of the end wait for the watermark"
     found = parquet.read_table(home / "out").sort_by("ts")
@@ -57,7 +57,7 @@ def test_what_was_not_committed_is_swept(tmp_path: Path, changed: Change) -> Non
     (out / "_spark_metadata" / "0").write_text(f"v1\n{entry}\n")
     for name in ("part-0-a b.parquet", "part-1-lost.parquet", "mine.txt"):
         (out / name).write_text("x")
-    sinks.sweep(pipeline.load(changed()).sink)
+    sinks.sweep(pipeline_file.load(changed()).sink)
     assert {p.name for p in out.iterdir()} == {"_spark_metadata", "part-0-a b.parquet", "mine.txt"}
 
 
@@ -70,17 +70,17 @@ def test_a_stream_replaces_when_its_first_batch_is_there(
     file = changed(
         ("rows.parquet", "rows"), ('path = "out"', 'path = "out"\nif_exists = "replace"')
     )
-    old = on_spark.stream(pipeline.load(file), spark).rows
+    old = on_spark.stream(pipeline_file.load(file), spark).rows
     before = {p.name for p in (home / "out").iterdir()}
     monoid = home / "own_monoids.py"
     good = monoid.read_text()
     monoid.write_text(good.replace("return x, x", "return f'{x}', int('no amount is good')"))
     with pytest.raises(EndError, match="no amount is good"):
-        on_spark.stream(pipeline.load(file), spark)
+        on_spark.stream(pipeline_file.load(file), spark)
     assert {p.name for p in (home / "out").iterdir()} == before
     assert (home / "out.checkpoint" / "commits" / "0").exists()
     monoid.write_text(good)
-    assert on_spark.stream(pipeline.load(file), spark).rows == old
+    assert on_spark.stream(pipeline_file.load(file), spark).rows == old
     assert len(parquet.read_table(home / "out")) == old
     assert not before & {p.name for p in (home / "out").glob("part-*")}
     assert not list(home.glob(".*"))
@@ -111,7 +111,7 @@ def test_rows_that_come_too_late_are_said(changed: Change, home: Path, spark: An
     os.utime(last, (2e9, 2e9))
     more = "\n[stream]\nfiles_per_batch = 1\n\n[spark]"
     outcome = on_spark.stream(
-        pipeline.load(changed(("rows.parquet", "rows"), ("\n[spark]", more))), spark
+        pipeline_file.load(changed(("rows.parquet", "rows"), ("\n[spark]", more))), spark
     )
     assert outcome.late == 2
 
@@ -166,7 +166,7 @@ def test_a_sink_of_another_s(changed: Change, home: Path, spark: Any) -> None:
     """A sink without its checkpoint is not this stream's: it is left alone."""
     (home / "out").mkdir()
     with pytest.raises(EndError, match="is there already"):
-        on_spark.stream(pipeline.load(changed()), spark)
+        on_spark.stream(pipeline_file.load(changed()), spark)
     assert not list((home / "out").iterdir())
 
 
@@ -178,6 +178,6 @@ def test_a_corrupt_row_in_a_stream(changed: Change, home: Path, spark: Any) -> N
          '"csv"\npath = "csv"\nschema = "user long, ts timestamp, amount double, shop string"'),
     )  # fmt: skip
     with pytest.raises(EndError, match="corrupt row") as end:
-        on_spark.stream(pipeline.load(file), spark)
+        on_spark.stream(pipeline_file.load(file), spark)
     assert "oops" in str(end.value)
     assert not list((home / "out").glob("*.parquet"))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
-from sash.cli import main, metrics, pipeline
+from sash.cli import main, metrics, pipeline_file
 from sash.cli.latest import Latest, latest
 from sash.cli.watch import Batch, Figures, Watch, told
 from sash.cli.watch_page import page
@@ -29,7 +29,7 @@ def batches(count: int) -> list[Batch]:
 
 
 def figures(file: Path, count: int = 10) -> Figures:
-    made = Figures(pipeline.load(file))
+    made = Figures(pipeline_file.load(file))
     for batch in batches(count):
         made.add(batch)
     return made
@@ -70,7 +70,7 @@ def test_in_a_terminal(home: Path) -> None:
 
 def test_in_a_log_each_batch_is_a_line_once(home: Path) -> None:
     out = io.StringIO()
-    watch = Watch(pipeline.load(home / "good.toml"), terminal=True, out=out)
+    watch = Watch(pipeline_file.load(home / "good.toml"), terminal=True, out=out)
     for batch in batches(3):
         watch.figures.add(batch)
         watch.show()
@@ -83,7 +83,7 @@ def test_in_a_log_each_batch_is_a_line_once(home: Path) -> None:
 
 def test_nothing_is_shown_unless_it_is_asked_for(home: Path) -> None:
     out = io.StringIO()
-    watch = Watch(pipeline.load(home / "good.toml"), out=out)
+    watch = Watch(pipeline_file.load(home / "good.toml"), out=out)
     watch.figures.add(batches(1)[0])
     watch.show()
     watch.finish()
@@ -129,7 +129,7 @@ def test_the_page_in_a_browser(home: Path) -> None:
 
 
 def test_the_latest_values_are_of_committed_parts(home: Path) -> None:
-    loaded = pipeline.load(home / "good.toml")
+    loaded = pipeline_file.load(home / "good.toml")
     assert latest(loaded) == Latest(("user", "ts", "n", "hi", "who", "fifty", "mine"), [])
     (home / "out" / "_spark_metadata").mkdir(parents=True)
     entries = []

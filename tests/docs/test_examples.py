@@ -79,7 +79,7 @@ def test_every_function_has_an_example() -> None:
 
 
 def test_the_example_of_a_pipeline_file_loads(tmp_path: Path) -> None:
-    from sash.cli import pipeline
+    from sash.cli import pipeline_file
 
     text = (DOCS / "pipelines.rst").read_text()
     block = re.search(r"code-block:: toml\n\n((?:   .*\n|\n)+)", text)
@@ -89,7 +89,7 @@ def test_the_example_of_a_pipeline_file_loads(tmp_path: Path) -> None:
     (tmp_path / "my_module.py").write_text(
         "from sash import monoids\n\nmy_monoid = monoids.Max()\n"
     )
-    assert len(pipeline.load(file).aggregations) == 5
+    assert len(pipeline_file.load(file).aggregations) == 5
 
 
 def test_the_example_of_features_agrees_in_all_three_ways(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ import pytest
 import sash
 from sash import functions as sf
 from sash.cli import main
+from sash.cli.columns import check_columns
 from sash.cli.errors import EndError
-from sash.cli.pipeline import check_columns, load
+from sash.cli.pipeline_file import load
 from tests.language import duck
 
 FILE = """\

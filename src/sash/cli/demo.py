@@ -19,7 +19,8 @@ from pyarrow import parquet
 from sash.cli import flights, on_spark
 from sash.cli.call import Outcome
 from sash.cli.errors import EndError
-from sash.cli.pipeline import Pipeline, load
+from sash.cli.pipeline import Pipeline
+from sash.cli.pipeline_file import load
 from sash.cli.progress import stage, watched
 from sash.cli.replace import remove
 from sash.cli.spark_types import DataFrame, SparkSession

@@ -11,9 +11,10 @@ from pyarrow import csv, parquet
 from sash.cli import checks, local_files, sinks
 from sash.cli.aggregations import read_by
 from sash.cli.call import Outcome, answers, asked, planned
+from sash.cli.columns import check_columns, check_spine_columns
 from sash.cli.engine import delimiter
 from sash.cli.errors import EndError
-from sash.cli.pipeline import Pipeline, Sink, check_columns, check_spine_columns
+from sash.cli.pipeline import Pipeline, Sink
 from sash.cli.progress import stage
 from sash.plan.explain import Explanation
 

@@ -196,9 +196,9 @@ def _explain(options: argparse.Namespace) -> None:
 
 def _loaded(options: argparse.Namespace) -> Pipeline:
     """The pipeline file, with what the command says instead of it."""
-    from sash.cli import pipeline
+    from sash.cli.pipeline_file import load
 
-    loaded = pipeline.load(options.file)
+    loaded = load(options.file)
     return loaded if options.engine is None else replace(loaded, engine=options.engine)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from sash.cli.columns import check_columns, check_spine_columns
 from sash.cli.errors import EndError, one_line
-from sash.cli.pipeline import FILES, Pipeline, Source, check_columns, check_spine_columns
+from sash.cli.pipeline import FILES, Pipeline, Source
 from sash.cli.spark_types import DataFrame, SparkSession
 from sash.spark.names import quoted
 
