@@ -19,7 +19,8 @@ from sash.engine.tape import Tape
 from sash.plan.plan import Plan, State
 from sash.plan.policy import beside
 from sash.plan.types import number_types
-from sash.swag.mta import BEGINS, HELD, MTA, NULL
+from sash.swag.mta import MTA
+from sash.swag.mta_steps import BEGINS, HELD, NULL
 from sash.swag.registry import ALGORITHMS
 from sash.windows.frames import Policy
 

@@ -37,7 +37,8 @@ from sash.kernel.words import (
     put,
 )
 from sash.memory.rings import Levels
-from sash.swag.mta import MTA, node, older, recent
+from sash.swag.mta import MTA
+from sash.swag.mta_steps import node, older, recent
 from sash.swag.parts import Part
 from sash.swag.window import agree
 

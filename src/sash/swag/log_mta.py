@@ -30,7 +30,8 @@ from sash.kernel.words import (
     put,
 )
 from sash.memory.rings import Levels
-from sash.swag.mta import MTA, cell, node, older
+from sash.swag.mta import MTA
+from sash.swag.mta_steps import cell, node, older
 from sash.swag.window import agree
 
 OLD = FIRST_FREE

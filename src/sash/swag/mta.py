@@ -1,10 +1,7 @@
 """MTA: what Log MTA and Amortized MTA share, a tree kept as levels and a slide policy.
 
 Paper   Constant-Time Sliding Window Framework with Reduced Memory Footprint and Efficient
-        Bulk Evictions, 2018, section 4.
-Legend  f..e is the window. Level 0 has its items; node j of level l stands for items
-        j << l up to (j + 1) << l, so nodes 2 j and 2 j + 1 of the level below are its
-        children (the paper's theorem 1): they are a pair if both are in the window.
+        Bulk Evictions, 2018, section 4. The steps are in `mta_steps.py`.
 """
 
 from __future__ import annotations
@@ -18,34 +15,23 @@ import numpy as np
 from sash.kernel import words
 from sash.kernel.answers import Answers
 from sash.kernel.compiled import Kernel
-from sash.kernel.words import (
-    ANSWER,
-    LIFTED,
-    Address,
-    Cursors,
-    InputColumns,
-    Memory,
-    Outputs,
-    Partial,
-    attach,
-    combine,
-    get,
-    give,
-    hold,
-    item,
-    lift,
-    lower,
-    numbers,
-    query,
-    size,
-    start,
-)
 from sash.memory import segments
 from sash.monoids.monoid import Monoid
 from sash.monoids.recipe import whole
 from sash.stores import Store
 from sash.swag.inputs import WORTH_COMPILING, addresses, check_out, is_numeric, items
+from sash.swag.mta_steps import (
+    append,
+    cell,
+    enforce,
+    evict_at_once,
+    evict_bulk,
+    node,
+    obey,
+    recent,
+)
 from sash.swag.parts import Part
+from sash.swag.pieces import joined
 from sash.swag.raising import function_may_raise
 from sash.swag.stored import paged
 from sash.swag.stored.state import AskedSizes, StoredState
@@ -57,84 +43,6 @@ PIECE = 1 << 14
 FEW = 64
 
 Policy = Callable[[Any, Any], bool]
-
-
-def cell(q: Any, level: int, j: int) -> int:
-    """Where node j of a level lies: each level is a ring, half as long as the one below."""
-    s = q.cap[0] >> level
-    return s + (j & (s - 1))
-
-
-def recent(q: Any, level: int, j: int) -> int:
-    """Where one of the three youngest nodes of a level lies, or the next: here as any other."""
-    s = q.cap[0] >> level
-    return s + (j & (s - 1))
-
-
-def node(q: Any, level: int, j: int) -> Partial:
-    """Node j of a level."""
-    return get(q.part, cell(q, level, j))
-
-
-def older(q: Any, is_first: bool, old: Partial, v: Partial) -> Partial:
-    """The argument of the policy: old, and v behind it. Held where lift held its item."""
-    if is_first:
-        return hold(q, LIFTED, v)
-    return hold(q, LIFTED, combine(old, v))
-
-
-def append(q: Any, at: Any, v: Partial) -> Any:
-    """The algorithm's own insert, without its policy."""
-    raise NotImplementedError
-
-
-def enforce(q: Any, at: Any) -> Any:
-    """The algorithm's own: evict what the policy says."""
-    raise NotImplementedError
-
-
-def evict_at_once(q: Any, at: Any, k: int) -> Any:
-    """The algorithm's own bulk eviction."""
-    raise NotImplementedError
-
-
-def evict_bulk(memory: Memory, at: Cursors, k: int) -> Any:
-    """A driver: evict the k oldest at once."""
-    return evict_at_once(attach(memory), at, k)
-
-
-BEGINS, HELD, NULL = 1, 2, 4
-"""The kinds of rows: a key's first, one that stays whatever the policy says, without an item."""
-
-
-def obey(
-    memory: Memory,
-    at: Cursors,
-    xs: InputColumns,
-    n: int,
-    flags: Address,
-    sizes: Address,
-    out: Outputs,
-) -> Any:
-    """For each of n rows what the policy leaves after it; `sizes` gets how many items that are.
-
-    Items are those of the rows that are not null. A window without items has no answer.
-    """
-    q = attach(memory)
-    flag, left = numbers(flags), numbers(sizes)
-    k = 0
-    for i in range(n):
-        if flag[i] & BEGINS:
-            at = start(q)
-        if flag[i] & NULL == 0:
-            at = append(q, at, lift(q, item(xs, k)))
-            k += 1
-        if flag[i] & HELD == 0:
-            at = enforce(q, at)
-        left[i] = size(at)
-        if left[i] > 0:
-            give(out, i, lower(hold(q, ANSWER, query(q, at))))
-    return at
 
 
 class MTA(StoredWindow):
@@ -449,18 +357,3 @@ def until_changed(query: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
 def as_function(policy: Policy) -> Policy:
     """A policy that is not a plain function (an object that can be called) as one."""
     return policy if inspect.isfunction(policy) else lambda total, old: policy(total, old)
-
-
-def joined(answers: list[Any], out: np.ndarray | None) -> Any:
-    """The answers of several pieces as one: `out` where they are in it, an array, or a list."""
-    if len(answers) == 1:
-        return answers[0]
-    if answers and all(isinstance(part, np.ndarray) for part in answers):
-        is_out = out is not None and np.may_share_memory(answers[0], out)
-        if is_out:
-            return out
-        values = np.concatenate([np.asarray(part) for part in answers])
-        if not any(isinstance(part, np.ma.MaskedArray) for part in answers):
-            return values
-        return np.ma.array(values, mask=np.concatenate([np.ma.getmaskarray(p) for p in answers]))
-    return [x for part in answers for x in (part.tolist() if hasattr(part, "tolist") else part)]
