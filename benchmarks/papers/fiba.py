@@ -96,7 +96,7 @@ def rate(rounds: Rounds, operator: str, size: Size) -> float:
     count = max(1, size.pick(1 << 12, quick, 1 << 24) // rounds.m)
     count = min(count, size.pick(4, 10_000, 1 << 20))
     rounds.run(max(1, count // 20))
-    best = best_of({"run": partial(rounds.run, count)}, size.pick(1, 5, 5))["run"]
+    best = best_of({"run": partial(rounds.run, count)}, size.pick(1, 3, 5))["run"]
     return count * rounds.m / best / 1e6
 
 
