@@ -86,7 +86,7 @@ def rows(rng: np.random.Generator, n: int, keys: int) -> pa.Table:
 
 def vary(rng: np.random.Generator, patch: pytest.MonkeyPatch) -> None:
     """Few rows make many blocks, bulks and pages of late rows."""
-    patch.setattr(blocks, "FANOUT", int(rng.choice([2, 3, 8])))
+    patch.setattr(blocks, "FANOUT", int(rng.choice([2, 4, 8])))
     patch.setattr(selected, "WORTH", int(rng.choice([2, 1000])))
     patch.setattr(forest, "SMALL", int(rng.choice([0, 300])))
     patch.setattr(buffering, "BUFFERED", int(rng.choice([0, 20, 1024])))
