@@ -79,9 +79,9 @@ class LeafRows:
 
     def wait(self, rows: Rows | None) -> None:
         """Let late rows, in order of key and time, be in no leaf, instead of those that are not."""
-        self._pages.drop(self._trunk.waiting)
-        some = rows is not None and len(rows)
-        self._trunk.waiting = self._pages.add(rows.table) if some else None
+        trunk, pages = self._trunk, self._pages
+        pages.drop(trunk.waiting)
+        trunk.waiting = pages.add(rows.table) if rows is not None and len(rows) else None
 
     def read(self, asked: Sequence[Wanted], columns: Sequence[str] | None = None) -> Selected:
         """Rows of leaves; `columns`: those that states read, and these, instead of all."""
