@@ -16,8 +16,10 @@ with one micro-batch of the same rows. After that both read the same files, two 
 that both cores read. Spark's window() reads only the first micro-batches (`--native-batches`), as
 each takes it a minute or more. Rates are thousand rows per second of the best micro-batch after the
 first two (where there are two, of the second), from Parquet to the noop sink. `reading alone` drops
-the rows in Python's workers: no stream with a handler in Python is faster. The pass-through has the
-same packing, shuffle, handler and unpacking, and hands on what it gets.
+the rows in Python's workers: no stream with a handler in Python is faster. `stages alone` drops
+them there too, and sends an empty block per shard through the stages that Sash has: what Spark
+itself takes. The pass-through has the same packing, shuffle, handler and unpacking, and hands on
+what it gets.
 """
 
 from __future__ import annotations
@@ -43,8 +45,9 @@ import sash.spark
 from benchmarks import stream_batches
 from benchmarks.measure import report
 from sash import functions as sf
-from sash.spark.shards import Packing, shard_ids
-from sash.spark.streaming import SHARDS, unpack
+from sash.spark.keys import shards_of
+from sash.spark.shards import Packing, packed, shard_ids
+from sash.spark.streaming import unpack
 
 Row = dict[str, Any]
 START = np.datetime64("2024-01-01", "us")
@@ -163,8 +166,10 @@ def every(spark: SparkSession, options: argparse.Namespace, folder: Path) -> Ite
         grouped = source.groupBy("k", F.window("ts", "1 hour", "10 seconds"))
         native = rate(run(grouped.agg(F.max("x"), F.count("*"), F.avg("x")), folder))
         read = rate(run(only_read(given.stream(spark)), folder))
+        stages = rate(run(no_work(given.stream(spark)), folder))
         row = {"keys": keys, "rows per batch": count, "sash": sash_rate, "window()": native}
-        yield row | {"sash / window()": sash_rate / native, "reading alone": read}
+        row |= {"sash / window()": sash_rate / native}
+        yield row | {"reading alone": read, "stages alone": stages}
 
 
 def only_read(df: DataFrame) -> DataFrame:
@@ -175,6 +180,23 @@ def only_read(df: DataFrame) -> DataFrame:
             yield batch.slice(0, 0)
 
     return df.mapInArrow(drop, df.schema)
+
+
+def no_work(df: DataFrame) -> DataFrame:
+    """Rows that reach Python's workers, and an empty block per shard that goes through the same
+    shuffle, stateful handler and unpacking as Sash's."""
+    packing = Packing(("_sash", "_check", *df.columns), tuple(shard_ids(shards_of(df, None))))
+
+    def drop(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            pass
+        yield from packed(packing, iter(()))
+
+    blocks = df.mapInArrow(drop, "shard int, rows binary")
+    done = blocks.groupBy("shard").transformWithStateInPandas(
+        Passing(), "rows binary", "Append", "None"
+    )
+    return done.mapInArrow(unpack(), df.schema)
 
 
 def day(spark: SparkSession, options: argparse.Namespace, folder: Path) -> Iterator[Row]:
@@ -219,7 +241,7 @@ class Passing(StatefulProcessor):
 
 def passed(df: DataFrame) -> DataFrame:
     """The same pipeline with nothing done in the handler."""
-    packing = Packing(("_sash", "_check", *df.columns), tuple(shard_ids(SHARDS)))
+    packing = Packing(("_sash", "_check", *df.columns), tuple(shard_ids(shards_of(df, None))))
     hashes = F.xxhash64("k").alias("_sash"), F.hash("k").cast("long").alias("_check")
     hashed = df.select(*hashes, *df.columns)
     blocks = hashed.mapInArrow(packing.pack(), "shard int, rows binary")

@@ -10,7 +10,15 @@ import pytest
 
 import sash
 from sash import functions as sf
-from sash.engine.stream import blocks, emit_arrival, forest, late, selected
+from sash.engine.stream import (
+    blocks,
+    buffering,
+    emit_arrival,
+    forest,
+    late,
+    leaf_rows,
+    selected,
+)
 from sash.engine.stream.blocks import Cuts, Runs, blocks_of, covered
 from sash.engine.stream.bulk_rows import Rows
 from sash.engine.stream.definition import StreamDefinition
@@ -78,13 +86,14 @@ def rows(rng: np.random.Generator, n: int, keys: int) -> pa.Table:
 
 def vary(rng: np.random.Generator, patch: pytest.MonkeyPatch) -> None:
     """Few rows make many blocks, bulks and pages of late rows."""
-    patch.setattr(blocks, "FANOUT", int(rng.choice([2, 3, 8])))
+    patch.setattr(blocks, "FANOUT", int(rng.choice([2, 4, 8])))
     patch.setattr(selected, "WORTH", int(rng.choice([2, 1000])))
     patch.setattr(forest, "SMALL", int(rng.choice([0, 300])))
-    patch.setattr(late, "BUFFERED", int(rng.choice([0, 20, 1024])))
+    patch.setattr(buffering, "BUFFERED", int(rng.choice([0, 20, 1024])))
     patch.setattr(late, "WAITING", int(rng.choice([0, 20, 1024])))
-    patch.setattr(late, "BATCHES", int(rng.choice([0, 2, 8])))
-    patch.setattr(late, "LATE_PAGES", int(rng.choice([1, 2, 8])))
+    for each in (late, buffering):
+        patch.setattr(each, "BATCHES", int(rng.choice([0, 2, 8])))
+    patch.setattr(buffering, "LATE_PAGES", int(rng.choice([1, 2, 8])))
     patch.setattr(emit_arrival, "TOGETHER", int(rng.choice([1, 3, 16])))
 
 
@@ -154,15 +163,15 @@ def test_blocks_of_a_page_that_was_written_again_are_noticed(
 
     def stale(self: Any, rows: Rows) -> Any:
         other = rows.table.take(pa.array(np.roll(np.arange(len(rows)), 1)))
-        return blocks_of(self.states, other, rows.ids)
+        return blocks_of(self._states, other, rows.ids)
 
-    monkeypatch.setattr(forest.Forest, "_blocks", stale)
+    monkeypatch.setattr(leaf_rows.LeafRows, "_blocks", stale)
     assert fails(ANY_ORDER, monkeypatch)
 
 
 def test_blocks_across_late_rows_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the order of rows matters, blocks end where late rows are."""
-    monkeypatch.setattr(forest, "Folding", lambda made, _: Folding(made, ordered=False))
+    monkeypatch.setattr(leaf_rows, "Folding", lambda made, _: Folding(made, ordered=False))
     assert fails(ORDERED, monkeypatch)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 import sash
 from sash import functions as sf
-from sash.engine.stream import emit_arrival, forest, late, sealing
+from sash.engine.stream import buffering, emit_arrival, forest, sealing
 from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.manifest import Manifest
 from sash.engine.stream.pages import StateError
@@ -26,8 +26,8 @@ def vary(rng: np.random.Generator, patch: pytest.MonkeyPatch) -> None:
     """Bulks and leaves of other sizes, so that few rows make tall trees."""
     patch.setattr(sealing, "BULK", int(rng.choice([8, 1 << 14])))
     patch.setattr(forest, "SMALL", int(rng.choice([0, 30, 8192])))
-    patch.setattr(late, "BUFFERED", int(rng.choice([0, 20, 4096])))
-    patch.setattr(late, "LATE_PAGES", int(rng.choice([1, 8])))
+    patch.setattr(buffering, "BUFFERED", int(rng.choice([0, 20, 4096])))
+    patch.setattr(buffering, "LATE_PAGES", int(rng.choice([1, 8])))
     patch.setattr(emit_arrival, "TOGETHER", int(rng.choice([1, 3, 16])))
 
 

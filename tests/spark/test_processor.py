@@ -7,14 +7,17 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pytest
 
 import sash
 from sash import functions as sf
 from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.keys import with_keys
 from sash.engine.stream.pages import from_bytes, to_bytes
+from sash.engine.stream.stats import Stats
 from sash.engine.table import aggregate
 from sash.plan.plan import plan_of
+from sash.spark import processor as processors
 from sash.spark.processor import Processor
 from sash.tables import windowed
 
@@ -99,3 +102,31 @@ def test_a_shard_is_called_again_when_the_watermark_moves_on() -> None:
     (given,) = work.handleExpiredTimer(1, spark, None)
     assert from_bytes(given["rows"][0])["last"].to_pylist() == [1.0, 2.0]
     assert spark.timers == [2_501]
+
+
+def test_spark_gets_few_columns_and_blocks_that_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each column of a data frame takes Spark a while, and a cell has less than 2 GB."""
+    seconds, found = list(range(40)), []
+    for largest in (1 << 28, 500):
+        monkeypatch.setattr(processors, "LARGEST", largest)
+        spark, work = Spark(), processor()
+        work.init(spark)  # type: ignore[arg-type]
+        called(work, spark, seconds)
+        spark.watermark = 1_000_000
+        (given,) = work.handleExpiredTimer(1, spark, None)
+        assert list(given.columns) == ["rows", "figures"]
+        assert [f is not None for f in given["figures"]] == [True] + [False] * (len(given) - 1)
+        assert Stats(*given["figures"][0]).rows_out == len(seconds)
+        found.append(pa.concat_tables([from_bytes(block) for block in given["rows"]]))
+    assert len(given) > 2
+    assert found[0].equals(found[1].combine_chunks())
+
+
+def test_a_worker_makes_the_windows_of_a_definition_once() -> None:
+    works = []
+    for _ in range(2):
+        spark, work = Spark(), processor()
+        work.init(spark)  # type: ignore[arg-type]
+        called(work, spark, [1])
+        works.append(work._work)
+    assert works[0] is works[1]

@@ -13,8 +13,10 @@ from pyspark.sql import functions as F
 
 import sash
 from sash import functions as sf
+from sash.engine.stream.compatibility import accepts, described
+from sash.engine.stream.manifest import Manifest
 from sash.engine.stream.pages import StateError
-from sash.spark.streaming import PROVIDER
+from sash.spark.streaming import PROVIDER, SparkStreamOptions, definition_of, prepare
 from tests.spark import streams
 from tests.spark.native import settings
 
@@ -117,7 +119,9 @@ def test_another_definition_after_a_restart(spark: SparkSession, tmp_path: Path)
     files = streams.cut(table, 2)
     streams.write(tmp_path / "in", files[:1])
 
-    def out(span: str, shards: int = 1, by: str = "k", answer: Any = None, **options: Any) -> Any:
+    def out(
+        span: str, shards: int | None = 1, by: str = "k", answer: Any = None, **options: Any
+    ) -> Any:
         answer = sf.sum("v") if answer is None else answer
         stream = streams.source(spark, tmp_path / "in")
         work = sash.windowed(stream, by, time="ts", shards=shards, **options)
@@ -140,7 +144,8 @@ def test_another_definition_after_a_restart(spark: SparkSession, tmp_path: Path)
         assert "\n" not in str(caught.value)
     with pytest.raises(Exception, match="keys: k then, w now"):  # by the query, in a worker
         streams.run(out("1 minute", by="w"), tmp_path)
-    streams.run(out("30 seconds", answer=sf.max("v"), **known), tmp_path)
+    goes_on = out("30 seconds", shards=None, answer=sf.max("v"), **known)  # with one shard
+    streams.run(goes_on, tmp_path)
     found = streams.written(spark, tmp_path)
     before = sash.windowed(table, "k", time="ts").agg(s=sf.sum("v").over("1 minute"))
     after = sash.windowed(table, "k", time="ts").agg(s=sf.max("v").over("30 seconds"))
@@ -170,3 +175,20 @@ def test_a_source_that_repeats_rows(spark: SparkSession, tmp_path: Path) -> None
     expected = sash.windowed(table, "k", time="ts").agg(n=sf.count().over("20 seconds"))
     assert streams.differing(found, expected, ["i"]) == {}
     assert streams.written(spark, tmp_path, "twice").num_rows == 140
+
+
+def test_state_of_an_earlier_version(spark: SparkSession, tmp_path: Path) -> None:
+    """It has hashes of integers: a call that knows the checkpoint goes on with them."""
+    stream = streams.source(spark, tmp_path)
+    query = sash.windowed(stream, "g", time="ts").query(n=N)
+    job = prepare(stream, query, SparkStreamOptions())
+    known = definition_of(job, SparkStreamOptions(shards=16))
+    before = described(known)
+    assert before.pop("numbers") == "own"
+    with pytest.raises(StateError, match=r"earlier version of Sash.*windowed\(…, checkpoint=…\)"):
+        accepts(known, before, None, None)
+    goes_on = definition_of(job, SparkStreamOptions(), [[Manifest(before)]])
+    assert (goes_on.numbers, goes_on.shards) == ("hashed", 16)
+    assert not accepts(goes_on, before, None, None)
+    again = definition_of(job, SparkStreamOptions(), [[Manifest(described(goes_on))]])
+    assert again.numbers == "hashed"

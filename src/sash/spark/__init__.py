@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sash.spark.state import describe_state as describe_state
     from sash.spark.state import read_state as read_state
 
-# Imported when they are first used: the driver's process for a micro-batch needs none of them.
+# Imported when they are first used: the driver's process for a query needs none of them.
 _HOMES = {
     "NoJavaError": "java", "Progress": "progress", "describe_state": "state",
     "figures_of": "progress", "read_state": "state",

@@ -1,11 +1,12 @@
 """The stateful processor: a call per shard and micro-batch, its windows in Spark's state store.
 
-Spark starts a Python process on the driver for each micro-batch, which imports this module: so
+Spark starts a Python process on the driver when a query starts, which imports this module: so
 nothing that is heavy is imported before rows are there.
 """
 
 from __future__ import annotations
 
+import functools
 import pickle
 import zlib
 from collections.abc import Iterator, Sequence
@@ -20,10 +21,14 @@ if TYPE_CHECKING:
     from sash.engine.stream.definition import StreamDefinition
     from sash.engine.stream.pages import Page
     from sash.engine.stream.shard import Step
+    from sash.engine.stream.work import Work
     from sash.spark.local_pages import LocalPages, NoPages
 
 STATE = "windows"
 """The state variable: pages by name."""
+
+LARGEST = 1 << 28
+"""Bytes of a block of rows that come out, about: a cell has less than 2^31."""
 
 
 class StatePages:
@@ -88,7 +93,6 @@ class Processor(StatefulProcessor):
 
     def _prepare(self) -> None:
         """The shard, made when the first rows are there."""
-        from sash.engine.stream.work import Work
         from sash.spark.local_pages import LocalPages, NoPages
         from sash.spark.marks import marks_of
 
@@ -96,8 +100,8 @@ class Processor(StatefulProcessor):
             return
         self._near = LocalPages() if self._cache else NoPages()
         self._marks = marks_of(self._pickled, self._cache)
-        self._definition: StreamDefinition = pickle.loads(self._pickled)
-        self._work = Work(self._definition)
+        self._work = work_of(self._pickled)
+        self._definition = self._work.definition
         self._schema = rows_schema(self._definition, self._names)
         self._ready = True
 
@@ -158,8 +162,9 @@ class Processor(StatefulProcessor):
             self._marks.keep(shard.manifest.watermark)
         if step.stats.rows_in or shard.manifest.watermark != before or known is None:
             pages.put_manifest(NAME, shard.manifest.dump())
-        figures = shard.measured(step.stats)._asdict()
-        return pd.DataFrame({"rows": [self._block(step)], **figures})
+        # A data frame's column takes Spark a millisecond, so the figures are one, and of one row.
+        blocks, figures = self._blocks(step), list(shard.measured(step.stats))
+        return pd.DataFrame({"rows": blocks, "figures": [figures] + [None] * (len(blocks) - 1)})
 
     def _wake(self, passed: int) -> None:
         """Have the shard called again when the watermark moves on, rows or not."""
@@ -170,7 +175,7 @@ class Processor(StatefulProcessor):
         if wanted not in known:
             self._handle.registerTimer(wanted)
 
-    def _block(self, step: Step) -> bytes:
+    def _blocks(self, step: Step) -> list[bytes]:
         import pyarrow as pa
 
         from sash.engine.stream.definition import LATE
@@ -181,7 +186,20 @@ class Processor(StatefulProcessor):
             marked = self._definition.marked(step.late)
             flags = [False] * rows.num_rows + [True] * marked.num_rows
             rows = pa.concat_tables([rows, marked]).append_column(LATE, pa.array(flags, pa.bool_()))
-        return bytes(to_bytes(rows)) if rows.num_rows else b""
+        if not rows.num_rows:
+            return [b""]
+        count = -(-rows.num_rows // (rows.nbytes // LARGEST + 1))
+        parts = (rows.slice(first, count) for first in range(0, rows.num_rows, count))
+        return [bytes(to_bytes(part)) for part in parts]
+
+
+@functools.lru_cache(maxsize=16)
+def work_of(definition: bytes) -> Work:
+    """The windows of a definition, made once in a worker: Spark keeps it from batch to batch, and
+    what is compiled stays at hand."""
+    from sash.engine.stream.work import Work
+
+    return Work(pickle.loads(definition))
 
 
 def pickled(definition: StreamDefinition) -> bytes:

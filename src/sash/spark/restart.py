@@ -14,16 +14,21 @@ from sash.spark.state import manifests, operators
 NOTHING_COMMITTED = "STDS_COMMITTED_BATCH_UNAVAILABLE"
 
 
-def check_checkpoint(spark: SparkSession, location: str, definition: StreamDefinition) -> None:
+def committed(spark: SparkSession, location: str) -> list[list[Manifest]]:
+    """The manifests of a checkpoint's last batch, of each call of Sash in the query: none where the
+    checkpoint is not there yet, or has no state of Sash's. Costs a read of the manifests."""
+    return [_manifests(spark, location, operator) for operator in operators(spark, location)]
+
+
+def check(kept: list[list[Manifest]], definition: StreamDefinition, location: str) -> None:
     """Raise StateError if the state of a checkpoint cannot go on with this definition.
 
-    Of a query with several calls of Sash, the state of one has to. A checkpoint that is not there
-    yet, or that has no state of Sash's, is left to Spark. Costs a read of the manifests.
+    Of a query with several calls of Sash, the state of one has to.
     """
     problems = []
-    for operator in operators(spark, location):
+    for call in kept:
         try:
-            for each in _committed(spark, location, operator):
+            for each in call:
                 accepts(definition, each.definition, each.complete, each.watermark)
         except StateError as problem:
             problems.append(problem)
@@ -33,7 +38,7 @@ def check_checkpoint(spark: SparkSession, location: str, definition: StreamDefin
         raise StateError(f"{problems[0]} ({location})")
 
 
-def _committed(spark: SparkSession, location: str, operator: int) -> list[Manifest]:
+def _manifests(spark: SparkSession, location: str, operator: int) -> list[Manifest]:
     """The manifests of the last batch; none where no batch was committed."""
     try:
         return list(manifests(spark, location, operator).values())

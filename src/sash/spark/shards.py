@@ -19,7 +19,8 @@ import pyarrow as pa
 
 from sash.engine.columns import one_array
 from sash.engine.order import ticks
-from sash.engine.stream.pages import StateError, from_bytes, to_bytes
+from sash.engine.stream.keys import mixed, with_keys
+from sash.engine.stream.pages import KEY, StateError, from_bytes, to_bytes
 
 PACKED = pa.schema([pa.field("shard", pa.int32()), pa.field("rows", pa.binary())])
 ROWS = 1 << 20
@@ -77,11 +78,29 @@ class Slicing(NamedTuple):
 
 @dataclass(frozen=True)
 class Packing:
-    """How rows of `names`, the first of them the hash of the keys, go to shards and back."""
+    """How rows of `names`, the first of them a key's number and its proof, go to shards and back.
+    `own`: the key whose values are their own numbers, which Spark then does not send."""
 
     names: tuple[str, ...]
     ids: tuple[int, ...]
     slicing: Slicing | None = None
+    own: str | None = None
+
+    @property
+    def sent(self) -> tuple[str, ...]:
+        """The columns that Spark sends."""
+        return self.names if self.own is None else self.names[2:]
+
+    def numbered(self, rows: pa.Table) -> pa.Table:
+        """Rows with the numbers of their keys."""
+        return rows if self.own is None else with_keys(rows, [self.own]).select(self.names)
+
+    def places(self, rows: pa.Table) -> np.ndarray:
+        """Which of the shards each row goes to."""
+        found = np.asarray(rows.column(KEY))
+        if self.own is not None:  # hashes are spread already
+            found = mixed(found.view(np.uint64))
+        return (found % len(self.ids)).astype(np.uint16)
 
     def pack(self) -> Callable[[Batches], Batches]:
         """The function for mapInArrow, from rows to blocks; each shard gets at least one."""
@@ -101,7 +120,7 @@ def packed(packing: Packing, batches: Batches) -> Batches:
     slicer = None if packing.slicing is None else Slicer(packing.slicing)
     for batch in batches:
         if batch.num_rows:
-            waiting.append(batch.rename_columns(list(packing.names)))
+            waiting.append(batch.rename_columns(list(packing.sent)))
             count += batch.num_rows
         if count >= ROWS:
             yield from _blocks(packing, slicer, waiting, missing)
@@ -116,12 +135,11 @@ class Slicer:
     """Makes slices of rows that are not late, where they are fewer."""
 
     def __init__(self, slicing: Slicing) -> None:
-        from pyspark import cloudpickle
-
         from sash.engine.stream.slices import Slices
         from sash.spark.marks import marks_of
+        from sash.spark.processor import work_of
 
-        definition = cloudpickle.loads(slicing.definition)
+        definition = work_of(slicing.definition).definition
         self._slices, self._time = Slices(definition), definition.time
         self._schema = slicing.schema
         self._mark = marks_of(slicing.definition, slicing.cache).before()
@@ -144,11 +162,11 @@ class Slicer:
 def _blocks(
     packing: Packing, slicer: Slicer | None, batches: list[pa.RecordBatch], missing: set[int]
 ) -> Batches:
-    table = pa.Table.from_batches(batches).combine_chunks()
+    table = packing.numbered(pa.Table.from_batches(batches).combine_chunks())
     for part in [table] if slicer is None else slicer.of(table):
         if not part.num_rows:
             continue
-        place = (np.asarray(part.column(0)) % len(packing.ids)).astype(np.uint16)
+        place = packing.places(part)
         part = part.take(np.argsort(place, kind="stable"))
         counts = np.bincount(place, minlength=len(packing.ids))
         start = 0

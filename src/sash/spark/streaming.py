@@ -17,24 +17,19 @@ the same; Spark refuses Complete when the query starts (STREAMING_OUTPUT_MODE).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import (
-    BooleanType,
-    DoubleType,
-    FloatType,
-    StructField,
-    StructType,
-    TimestampType,
-)
+from pyspark.sql.types import BooleanType, StructField, StructType, TimestampType
 
 from sash.engine.stream.capacity import ON_SPARK, estimated
 from sash.engine.stream.definition import LATE, StreamDefinition
 from sash.engine.stream.explain import explain_stream
+from sash.engine.stream.manifest import Manifest
 from sash.engine.stream.options import StreamOptions
 from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.served import METADATA, description
@@ -43,21 +38,18 @@ from sash.plan.definition import Query
 from sash.plan.explain import Explanation, Step
 from sash.plan.plan import plan_of
 from sash.plan.types import unit_of
-from sash.spark import batch
+from sash.spark import batch, restart
 from sash.spark import history as histories
+from sash.spark.keys import hash_of, numbers_of, shards_of
 from sash.spark.names import quoted
 from sash.spark.processor import Processor, pickled, rows_schema
-from sash.spark.restart import check_checkpoint
 from sash.spark.shards import Packing, Slicing, shard_ids
 from sash.spark.types import transferable
 
 WATERMARK = "spark.watermarkDelayMs"
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
-PARTITIONS = "spark.sql.shuffle.partitions"
-SHARDS, MOST = 16, 1 << 16
-
-PROCESSED = "rows binary, " + ", ".join(f"{name} long" for name in Stats._fields)
+PROCESSED = "rows binary, figures array<long>"
 
 
 @dataclass(frozen=True)
@@ -65,7 +57,8 @@ class SparkStreamOptions(StreamOptions):
     """The arguments of `windowed` over a streaming DataFrame, besides keys and time.
 
     `shards`: into how many groups keys are hashed; it stays the same for a stream, whatever
-    the number of partitions. `cache`: whether pages are also kept in local files.
+    the number of partitions. The default is the number of partitions when the stream begins,
+    rounded up to a power of two. `cache`: whether pages are also kept in local files.
 
     `history`: a batch DataFrame of earlier rows, from which a new stream's state is built; every
     answer is then that of one batch over both. Rows up to `cut` (default: the youngest time of
@@ -73,8 +66,8 @@ class SparkStreamOptions(StreamOptions):
     stream at or before it is late. A checkpoint that is there goes on as it is.
 
     `checkpoint`: the query's checkpoint location, for which a definition that its state is not of
-    is refused by the call, on the driver. Without it the query itself ends with that error, in
-    its first batch.
+    is refused by the call, on the driver; the stream goes on with as many shards as it has.
+    Without it the query itself ends with that error, in its first batch.
     """
 
     shards: int | None = None
@@ -89,12 +82,12 @@ def aggregate(df: DataFrame, query: Query, **given: Any) -> DataFrame:
     """
     options = SparkStreamOptions(**given)
     job = prepare(df, query, options)
-    count = shards_of(df, options.shards)
-    live = definition_of(job, options, count)
-    if options.checkpoint is not None:
-        check_checkpoint(df.sparkSession, str(options.checkpoint), live)
+    kept = _kept(df, options)
+    live = definition_of(job, options, kept)
+    restart.check(kept, live, str(options.checkpoint))
     names = tuple(job.schema.names) if live.gives_rows else tuple(job.query.columns())
-    packing = Packing((KEY, CHECK, *names), tuple(shard_ids(count)))
+    own = job.query.by[0] if live.numbers == "own" else None
+    packing = Packing((KEY, CHECK, *names), tuple(shard_ids(live.shards)), own=own)
     known, schema = _history(job, options), rows_schema(live, names)
     sent = packing
     if live.slices_at_once:
@@ -116,10 +109,17 @@ def aggregate(df: DataFrame, query: Query, **given: Any) -> DataFrame:
     done = blocks.groupBy("shard").transformWithStateInPandas(
         processor, PROCESSED, "Append", "EventTime" if ticks else "None", begin
     )
-    figures = [F.sum(name).alias(name) for name in Stats._fields]
+    figures = [F.sum(F.col("figures")[i]).alias(name) for i, name in enumerate(Stats._fields)]
     watched = done.observe(_figures_of(job), *figures)
     output = _output(job, options.late) if options.emit != "update" else _values(job, live)
     return watched.select("rows").mapInArrow(unpack(), output)
+
+
+def _kept(df: DataFrame, options: SparkStreamOptions) -> list[list[Manifest]]:
+    """What the checkpoint has, if one is given."""
+    if options.checkpoint is None:
+        return []
+    return restart.committed(df.sparkSession, str(options.checkpoint))
 
 
 class History(NamedTuple):
@@ -141,8 +141,8 @@ def _blocks(job: batch.Job, rows: DataFrame, packing: Packing) -> DataFrame:
     """Rows, packed by shard."""
     names = [name for name in packing.names if name not in (KEY, CHECK)]
     columns = [F.col(quoted(name)).alias(f"c{i}") for i, name in enumerate(names)]
-    hashes = _hash(job, F.xxhash64).alias(KEY), _hash(job, F.hash).alias(CHECK)
-    rows = rows.select(*hashes, *columns)
+    hashes = [hash_of(job, F.xxhash64).alias(KEY), hash_of(job, F.hash).alias(CHECK)]
+    rows = rows.select(*(hashes if packing.own is None else []), *columns)
     return rows.mapInArrow(packing.pack(), "shard int, rows binary")
 
 
@@ -165,15 +165,6 @@ def prepare(df: DataFrame, query: Query, options: SparkStreamOptions) -> batch.J
             f"{ROCKSDB} (sash.spark.session() does), it is {provider or 'not set'}"
         )
     return job
-
-
-def shards_of(df: DataFrame, shards: int | None) -> int:
-    """How many shards there are: as asked, or enough for Spark's partitions."""
-    if shards is None:
-        return max(SHARDS, _power_of_two(int(str(df.sparkSession.conf.get(PARTITIONS)))))
-    if not isinstance(shards, int) or isinstance(shards, bool) or not 1 <= shards <= MOST:
-        raise ValueError(f"shards must be a whole number from 1 to {MOST}, not {shards!r}")
-    return shards
 
 
 def watermark_of(df: DataFrame, time: str) -> int | None:
@@ -214,7 +205,7 @@ def explain(
 
     options = SparkStreamOptions(**given)
     job = prepare(df, query, options)
-    definition = definition_of(job, options, shards_of(df, options.shards))
+    definition = definition_of(job, options, _kept(df, options))
     delay = watermark_of(job.df, job.query.time)
     steps = stream_steps(job, definition, delay, options.late, options.cache)
     if options.history is not None:
@@ -227,29 +218,18 @@ def explain(
     return explain_stream(definition, steps)
 
 
-def _hash(job: batch.Job, function: Any) -> Column:
-    """A hash of a row's keys; 0.0 and -0.0 are one key.
-
-    Spark's hashes skip nulls, so that (null, a) and (a, null) have the same: where nulls are
-    is hashed too.
-    """
-    keys = []
-    for name in job.query.by:
-        column = F.col(quoted(name))
-        is_float = isinstance(job.df.schema[name].dataType, FloatType | DoubleType)
-        keys += [column + F.lit(0.0) if is_float else column, column.isNull()]
-    return (function(*keys) if keys else F.lit(0)).cast("long")
-
-
-def definition_of(job: batch.Job, options: SparkStreamOptions, shards: int) -> StreamDefinition:
+def definition_of(
+    job: batch.Job, options: SparkStreamOptions, kept: Sequence[list[Manifest]] = ()
+) -> StreamDefinition:
     """The instructions of shards. Times are in UTC: the session's zone may change, rows do not."""
     answers = {name: transferable(kind) for name, kind in job.answers.items()}
     schema = pa.schema(map(_in_utc, job.schema))
     plan = plan_of(job.query, schema, options.planning)
-    kept, ahead = options.idle_steps(plan.unit), options.lead_steps(plan.unit)
+    idle, ahead = options.idle_steps(plan.unit), options.lead_steps(plan.unit)
     return StreamDefinition(
-        plan, answers, options.emit, shards, kept, allow_pickle=True, lead=ahead
-    )
+        plan, answers, options.emit, shards_of(job.df, options.shards, kept), idle,
+        allow_pickle=True, lead=ahead, numbers=numbers_of(job, kept),
+    )  # fmt: skip
 
 
 def _in_utc(field: pa.Field) -> pa.Field:
@@ -287,7 +267,3 @@ def unpack() -> Any:
         return unpacked(batches)
 
     return sash
-
-
-def _power_of_two(n: int) -> int:
-    return 1 << max(0, n - 1).bit_length()

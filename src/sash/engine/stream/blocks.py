@@ -27,7 +27,7 @@ from sash.kernel.words import Int64, Memory, attach
 from sash.kernel.words import numbers as integers
 
 FANOUT = 8
-"""Rows of the smallest block, and blocks of the next larger one."""
+"""Rows of the smallest block, and blocks of the next larger one; a power of two."""
 
 WORTH = 8
 """Blocks are built once one of so many rows of a page was read: reading a row takes about as long
@@ -123,8 +123,9 @@ class Covered(NamedTuple):
     held: int
 
 
-def cover_runs(memory: Memory, at: Found, pages: int, fanout: int) -> Found:
-    """The fewest blocks and rows that cover runs, none of them on both sides of a cut."""
+def cover_runs(memory: Memory, at: Found, pages: int, bits: int) -> Found:
+    """The fewest blocks and rows that cover runs, none of them on both sides of a cut; blocks of
+    2^bits rows, of 2^2bits rows and so on."""
     q = attach(memory)
     run = done = 0
     for page in range(pages):
@@ -140,17 +141,19 @@ def cover_runs(memory: Memory, at: Found, pages: int, fanout: int) -> Found:
                     after = first_from(times, until, stop, q.most[cut])
                     cut += 1
                 while place < after:
-                    width, begin, count = 1, -1 - place, 0
-                    while place % (width * fanout) == 0 and place + width * fanout <= until:
-                        begin = 0 if width == 1 else begin + count
-                        width *= fanout
-                        count = size // width
+                    width, begin, count = 0, -1 - place, 0  # of rows, as a power of two
+                    larger = 1 << bits
+                    while place & (larger - 1) == 0 and place + larger <= until:
+                        begin = 0 if width == 0 else begin + count
+                        width += bits
+                        count = size >> width
+                        larger <<= bits
                     q.page[done] = page
                     q.key[done] = key
                     q.place[done] = place
-                    q.block[done] = begin + place // width
+                    q.block[done] = begin + (place >> width)
                     done += 1
-                    place += width
+                    place += 1 << width
             run += 1
     return Found(done)
 
@@ -165,6 +168,7 @@ def covered(times: np.ndarray, sizes: np.ndarray, runs: Runs, cuts: Cuts) -> Cov
         np.ascontiguousarray(times), sizes, runs.counts, runs.folded.astype(np.int64),
         runs.first, runs.stop, begins, *cuts[1:], *made,
     )  # fmt: skip
-    done = loop(cover_runs, Covered)(memory_of(given), Found(0), len(times), FANOUT)
+    bits = FANOUT.bit_length() - 1
+    done = loop(cover_runs, Covered)(memory_of(given), Found(0), len(times), bits)
     n = int(done[0])
     return Cover(*(each[:n] for each in made))

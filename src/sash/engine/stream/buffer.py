@@ -9,15 +9,17 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from sash.engine.columns import numbers, one_array
 from sash.engine.stream.bulk_rows import Rows
-from sash.engine.stream.manifest import Node
+from sash.engine.stream.manifest import Node, Trunk
+from sash.engine.stream.map_pages import MapPages
 from sash.engine.stream.maps import KeyMap
+from sash.engine.stream.pages import Page, Pages
 from sash.engine.stream.sorted_keys import starts
 
 NODE = "_node"
@@ -76,3 +78,58 @@ class Buffer(Generic[T]):
         if number not in self.slices:
             self.slices[number] = self.all.slice(*place)
         return self.slices[number]
+
+
+class Buffers:
+    """The two buffers of a tree, pages that its trunk names; `time`: the rows' times."""
+
+    def __init__(self, trunk: Trunk, pages: Pages, maps: MapPages, time: str) -> None:
+        self._trunk, self._pages, self._maps, self.time = trunk, pages, maps, time
+        self._read: list[tuple[Page | None, Any]] = [(None, None), (None, None)]
+
+    @property
+    def late_rows(self) -> Buffer[Rows] | None:
+        """Late rows that are not yet in the pages of leaves."""
+        return self._buffer(0, self._trunk.late, self.rows_of)
+
+    @property
+    def changed(self) -> Buffer[KeyMap] | None:
+        """Partials that late rows have changed, not yet in the pages of nodes."""
+        return self._buffer(1, self._trunk.changed, self._maps.decoded)
+
+    def rows_of(self, table: pa.Table) -> Rows:
+        """The rows that a table has."""
+        return Rows(table, self.time)
+
+    def _buffer(self, which: int, page: Page | None, decoded: Callable[[pa.Table], Any]) -> Any:
+        if page is not self._read[which][0]:
+            read = None if page is None else Buffer.read(self._pages.table(page), decoded)
+            self._read[which] = page, read
+        return self._read[which][1]
+
+    def wait_rows(self, buffer: Buffer[Rows]) -> None:
+        """Let late rows wait in the buffer, instead of those that are there."""
+        self._pages.drop(self._trunk.late)
+        self._trunk.late = self._written(0, buffer, buffer.all.table)
+
+    def wait_partials(self, buffer: Buffer[KeyMap]) -> None:
+        """Let partials that have changed wait in the buffer, instead of those that are there."""
+        self._pages.drop(self._trunk.changed)
+        self._trunk.changed = self._written(1, buffer, self._maps.encoded(buffer.all))
+
+    def _written(self, which: int, buffer: Buffer[Any], table: pa.Table) -> Page | None:
+        if not len(buffer.nodes):
+            return None
+        page = self._pages.add(table.append_column(NODE, pa.array(buffer.nodes)))
+        self._read[which] = page, buffer
+        return page
+
+    def forget(self) -> None:
+        """Drop the buffers all of whose nodes are gone."""
+        nodes = self._trunk.nodes
+        if self.late_rows is not None and not self.late_rows.any_of(nodes):
+            self._pages.drop(self._trunk.late)
+            self._trunk.late = None
+        if self.changed is not None and not self.changed.any_of(nodes):
+            self._pages.drop(self._trunk.changed)
+            self._trunk.changed = None

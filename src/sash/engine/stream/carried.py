@@ -71,7 +71,7 @@ class Carried:
             made = known.get(names)
             if made is None:
                 one = forest.whole(nodes[i])
-                made = forest.read_and_merged([one, total] if suffixes else [total, one])
+                made = forest.maps.read_and_merged([one, total] if suffixes else [total, one])
             self._maps[names] = total = made
         assert total is not None
         return total

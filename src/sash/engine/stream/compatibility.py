@@ -20,8 +20,14 @@ LABELS = {
 """The names of parts of a definition in messages, where they differ."""
 
 
-FIXED = ("keys", "time", "every", "emit", "columns", "other columns", "shards", "ahead", "waits")
+FIXED = (
+    "keys", "time", "every", "emit", "columns", "other columns", "numbers", "shards", "ahead",
+    "waits",
+)  # fmt: skip
 """The parts of a definition that may not change."""
+
+BEFORE = {"waits": "rows", "numbers": "hashed"}
+"""Parts of a definition as they were before it said so."""
 
 
 def described(definition: StreamDefinition) -> dict[str, Any]:
@@ -40,6 +46,7 @@ def described(definition: StreamDefinition) -> dict[str, Any]:
         "other columns": {name: str(schema.field(name).type) for name in definition.passthrough},
         "emit": definition.emit,
         "shards": definition.shards,
+        **({} if definition.numbers is None else {"numbers": definition.numbers}),
         "every": None if query.every is None else str(query.every),
         "ahead": None if math.isinf(definition.ahead) else definition.ahead,
         "waits": "slices" if definition.slices_at_once else "rows",
@@ -80,9 +87,9 @@ def accepts(
     `mark`: its watermark.
     """
     new = described(definition)
-    known = {"waits": "rows"} | known  # as it was before slices waited
+    known = BEFORE | known
     for name in FIXED:
-        if known.get(name) != new[name]:
+        if name in new and known.get(name) != new[name]:
             old, now = (
                 _shown(definition, name, known.get(name)),
                 _shown(definition, name, new[name]),
@@ -116,6 +123,11 @@ def _changed(what: str, old: Any, new: Any) -> str:
         return (
             f"the stream was started with {old} shards, now there are {new}, so keys would be "
             f"elsewhere: give windowed(…, shards={old}), or start from a new checkpoint"
+        )
+    if what == "numbers":
+        return (
+            "the state is of an earlier version of Sash, which gave keys other numbers: give "
+            "windowed(…, checkpoint=…), which goes on with them, or start from a new checkpoint"
         )
     return (
         f"the stream was started with another definition: {what}: {old} then, {new} now. Go "

@@ -53,8 +53,9 @@ class StreamDefinition:
     `emit`: "final", each row once the watermark has passed all that its windows reach;
     "arrival", at once; "update", no rows, but the values of keys that have changed, as of the
     watermark, and with a `lead` those ahead of it. `idle`: after how long without a row a key is
-    forgotten, in ticks of time. `shards`: into how many groups keys are hashed. `allow_pickle`:
-    whether partials that are objects of a user's own class may be kept as pickles.
+    forgotten, in ticks of time. `shards`: into how many groups keys are hashed; `numbers`: whether
+    a key's number is its own or Spark's hash of it. `allow_pickle`: whether partials that are
+    objects of a user's own class may be kept as pickles.
     """
 
     plan: Plan
@@ -64,6 +65,7 @@ class StreamDefinition:
     idle: float | None = None
     allow_pickle: bool = False
     lead: float = 0
+    numbers: Literal["own", "hashed"] | None = None  # None: not on Spark
 
     def __post_init__(self) -> None:
         check(self)

@@ -33,18 +33,22 @@ FURTHEST = 1 << 62
 
 @dataclass(frozen=True)
 class Edges:
-    """How far left and right the windows of rows between two times begin and end."""
+    """How far left and right the windows of rows between two times begin and end, and whether
+    rows at the very ends are in."""
 
     behind: float
     behind_least: float
     ahead: float
+    with_left: bool = True
+    with_right: bool = True
 
     @staticmethod
     def of(frame: Frame, unit: int | None) -> Edges:
         if isinstance(frame, Range):
             behind = math.inf if frame.preceding is None else steps_of(frame.preceding, unit)
             ahead = math.inf if frame.following is None else steps_of(frame.following, unit)
-            return Edges(behind, behind, ahead)
+            left, right = (frame.closed in ("both", side) for side in ("left", "right"))
+            return Edges(behind, behind, ahead, left, right)
         assert isinstance(frame, Sliding)
         size, slide = steps_of(frame.size, unit), steps_of(frame.slide, unit)
         return Edges(size, max(0, size - slide), 0)

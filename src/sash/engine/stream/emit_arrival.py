@@ -79,7 +79,7 @@ class Arrivals:
         groups: list[Due] = []
         if stop:
             order = np.lexsort([times[:stop], ids[:stop]])
-            late = taken(forest.rows_of(rows), order)
+            late = taken(forest.rows.of(rows), order)
             forest.prove(late.ids, late.checks)
             bulks, of = np.unique(places[order], return_inverse=True)
             add(forest, [leaves[i] for i in bulks.tolist()], late, of)
@@ -89,7 +89,7 @@ class Arrivals:
                 groups.append(Due.of(some, number, is_new=False))
         for part in cut(state, rows.slice(stop)) if stop < len(times) else ():
             newest = by_key(state, part)
-            groups.append(Due.of(forest.rows_of(newest), number))
+            groups.append(Due.of(forest.rows.of(newest), number))
             forest.prove(groups[-1].rows.ids, groups[-1].rows.checks)
             forest.append(newest)
         return groups

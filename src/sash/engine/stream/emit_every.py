@@ -96,7 +96,7 @@ class FinalWindows:
         if slices is None:
             return
         forest = self.state.forest
-        rows = forest.rows_of(slices)
+        rows = forest.rows.of(slices)
         forest.prove(rows.ids, rows.checks)
         for part in cut(self.state, slices):
             forest.append(part)

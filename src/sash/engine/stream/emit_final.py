@@ -48,7 +48,7 @@ class FinalRows:
     def _answers(self, due: pa.Table, now: float | None) -> pa.Table:
         """Due rows, in order of key and time, with their answers."""
         state, columns = self.state, {name: due.column(name) for name in due.column_names}
-        rows = state.forest.rows_of(due)
+        rows = state.forest.rows.of(due)
         state.pages.cost.keys = len(starts(rows.ids))
         columns |= by_time(state, [Due.of(rows)])
         columns |= per_key(state, due)

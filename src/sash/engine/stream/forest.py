@@ -15,25 +15,24 @@ Legend  leaf: a bulk's rows, sorted by key and time. node: a partial per key ove
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import replace
 from operator import attrgetter
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from sash.engine.columns import numbers, one_array
-from sash.engine.stream.blocks import Blocks, Cuts, are_small, blocks_of
-from sash.engine.stream.buffer import NODE, Buffer
+from sash.engine.stream.buffer import Buffers
 from sash.engine.stream.bulk_rows import Rows, taken
 from sash.engine.stream.carried import Carried
-from sash.engine.stream.items import Items
+from sash.engine.stream.leaf_rows import LeafRows
 from sash.engine.stream.manifest import Node, Trunk
-from sash.engine.stream.maps import KeyMap, Located, Part, located, part_of, prefix, whole_of
-from sash.engine.stream.pages import CHECK, KEY, Page, Pages
+from sash.engine.stream.map_pages import MapPages
+from sash.engine.stream.maps import KeyMap, Located, Part, located, part_of, whole_of
+from sash.engine.stream.pages import KEY, Pages
 from sash.engine.stream.partials import PartialState
-from sash.engine.stream.selected import Folding, Selected, Wanted, selected
+from sash.engine.stream.selected import selected
 from sash.engine.stream.sorted_keys import order_of, prove_equal, starts, unique
 
 SMALL = 8192
@@ -44,8 +43,8 @@ class Forest:
     """The tree of a shard: bulks in, middles of windows out.
 
     `time`: the column with the rows' times; `by`: key columns that maps carry along (where
-    answers are given for keys that have no rows in a batch); `lifted` gives the items of a
-    state for rows of a leaf.
+    answers are given for keys that have no rows in a batch); `sliced`: leaves have slices.
+    `rows` reads the rows of leaves, `maps` the maps of nodes, and `buffers` what late rows change.
     """
 
     def __init__(
@@ -58,17 +57,13 @@ class Forest:
         sliced: bool = False,
     ) -> None:
         self.trunk, self.pages, self.states = trunk, pages, list(states)
-        self._time, self._by, self._sliced = time, list(by), sliced
+        self.is_commutative = all(state.is_commutative for state in states)
         found = [node for node in trunk.nodes.values() if node.rows is not None]
         self.leaves = sorted(found, key=_first)  # in order of time; their times are disjoint
-        read = {name for state in states for name in state.reads}
-        self._read = [time, *sorted(read - {time})]
-        small = are_small(self.states) and not sliced
-        self.is_commutative = all(state.is_commutative for state in states)
-        self._folding = Folding(self._blocks, not self.is_commutative) if small else None
-        self._kept: dict[str, Blocks] = {}  # of pages of leaves, by their names
+        self.maps = MapPages(pages, self.states, by)
+        self.buffers = Buffers(trunk, pages, self.maps, time)
+        self.rows = LeafRows(trunk, pages, self.buffers, self.states, sliced)
         self._carried: dict[Hashable, Carried] = {}
-        self._buffers: list[tuple[Page | None, Any]] = [(None, None), (None, None)]
         self._layers: dict[tuple[int, int], tuple[Node, list[Part]]] = {}
 
     def place(self, state: PartialState) -> int:
@@ -93,101 +88,30 @@ class Forest:
             return bisect_left(self.leaves, time, key=_youngest)
         return bisect_right(self.leaves, time, key=_oldest)
 
-    def rows_of(self, table: pa.Table) -> Rows:
-        """The rows that a leaf's table has."""
-        return Rows(table, self._time)
-
-    def wanted(
-        self,
-        leaf: Node,
-        keys: KeyMap | None,
-        between: tuple[np.ndarray, np.ndarray] | None = None,
-        cuts: Cuts | None = None,
-    ) -> Wanted:
-        """The rows of a leaf, of some keys, each between two times, or all rows; blocks of rows
-        where there are cuts."""
-        assert leaf.rows is not None
-        pages = [self.pages.read(page, self.rows_of) for page in (leaf.rows, *leaf.late)]
-        if cuts is not None and pages[0].blocks is None:
-            pages[0].page = leaf.rows.name
-            pages[0].blocks = self._kept.get(leaf.rows.name)
-        buffer = self.late_rows
-        late = None if buffer is None else buffer.at(leaf)
-        return Wanted(pages if late is None else [*pages, late], keys, between, cuts)
-
-    def waiting(
-        self, keys: KeyMap | None, between: tuple[np.ndarray, np.ndarray] | None = None
-    ) -> list[Wanted]:
-        """The late rows that are in no leaf yet, if there are any."""
-        page = self.trunk.waiting
-        if page is None:
-            return []
-        return [Wanted([self.pages.read(page, self.rows_of)], keys, between, late=True)]
-
-    def wait(self, rows: Rows | None) -> None:
-        """Let late rows, in order of key and time, be in no leaf, instead of those that are not."""
-        self.pages.drop(self.trunk.waiting)
-        self.trunk.waiting = self.pages.add(rows.table) if rows is not None and len(rows) else None
-
     def rows_between(
         self, oldest: float, youngest: float, keys: KeyMap | None = None
     ) -> Rows | None:
         """The rows between two times, both included, of some keys or of all, leaf by leaf."""
-        leaves, waiting = self.between(oldest, youngest), self.waiting(keys)
-        wanted = [*(self.wanted(leaf, keys) for leaf in leaves), *waiting]
+        leaves, waiting = self.between(oldest, youngest), self.rows.waiting(keys)
+        wanted = [*(self.rows.wanted(leaf, keys) for leaf in leaves), *waiting]
         if not wanted:
             return None
-        rows = self.rows(wanted).rows
+        rows = self.rows.read(wanted).rows
         if waiting or leaves[0].oldest < oldest or leaves[-1].youngest > youngest:
             inside = (rows.times >= oldest) & (rows.times <= youngest)
             rows = taken(rows, np.flatnonzero(inside))
         return rows if len(rows) else None
 
-    def rows(self, asked: Sequence[Wanted], columns: Sequence[str] | None = None) -> Selected:
-        """Rows of leaves; `columns`: those that states read, and these, instead of all."""
-        names = None if columns is None else [*self._read, *columns]
-        found = selected(asked, names, self._folding)
-        cost, blocks = self.pages.cost, len(found.of) - len(found.rows)
-        cost.rows_read += len(found.rows) + blocks  # a block is read like a row
-        cost.bytes_read += len(found.rows) * asked[0].pages[0].width
-        cost.bytes_read += blocks * sum(8 + (state.width or 0) for state in self.states)
-        return found
-
-    def _blocks(self, rows: Rows) -> Blocks:
-        """The blocks of the rows of a page."""
-        cost, made = self.pages.cost, blocks_of(self.states, rows.table, rows.ids)
-        cost.rows_read += len(rows)
-        cost.bytes_read += len(rows) * rows.width
-        cost.combined += sum(len(rows) + len(each) for each in made.items)
-        self._kept[rows.page] = made
-        if len(self._kept) > self.pages.keep:
-            del self._kept[next(iter(self._kept))]
-        return made
-
-    def found_items(self, state: int, found: Selected) -> Items:
-        """The items of a state for what was found: those of rows, then those of blocks."""
-        items = self.items(state, found.rows)
-        if found.folded is None:
-            return items
-        return Items.concat([items, found.folded.items[state]])
-
-    def items(self, state: int, rows: Rows) -> Items:
-        """The items of a state for rows of a leaf."""
-        if self._sliced:
-            return self.states[state].items_of(rows.table, prefix(state))
-        return self.states[state].lifted(rows.table)
-
     # A new bulk.
 
     def append(self, table: pa.Table, rest: pa.Table | None = None) -> None:
         """Add a bulk, sorted by key and time, all of it later than what is there."""
-        rows = self.rows_of(table)
+        rows = self.rows.of(table)
         page = self.pages.add(table)
         beside = None if rest is None else self.pages.add(rest)
-        made = self._map(rows)
         node = Node(
             0, self.trunk.next, rows.times.min().item(), rows.times.max().item(), (),
-            self.pages.add(self.encoded(made)), page, beside,
+            self.maps.add(self._map(rows)), page, beside,
         )  # fmt: skip
         self.trunk.next += 1
         self.set(node)
@@ -199,19 +123,18 @@ class Forest:
         begins = np.append(starts(rows.ids), len(rows.ids))
         first = begins[:-1]
         prove_equal(rows.checks, rows.ids)
-        items = [s.fold(self.items(i, rows), begins) for i, s in enumerate(self.states)]
+        items = [s.fold(self.rows.items(i, rows), begins) for i, s in enumerate(self.states)]
         self.pages.cost.combined += len(rows.ids) * len(self.states)
-        keys = rows.table.select(self._by).take(pa.array(first)) if self._by else None
+        by = self.maps.by
+        keys = rows.table.select(by).take(pa.array(first)) if by else None
         return KeyMap(rows.ids[first], rows.checks[first], keys, items)
 
     def _joined(self, older: Node, younger: Node) -> Node:
         """The node above two; a leaf where both are small ones."""
         left, right = older.rows, younger.rows
-        made = self.merged([self.whole(older), self.whole(younger)])
+        made = self.maps.merged([self.whole(older), self.whole(younger)])
         ends = older.oldest, max(older.youngest, younger.youngest)
-        node = Node(
-            older.level + 1, older.index >> 1, *ends, map=self.pages.add(self.encoded(made))
-        )
+        node = Node(older.level + 1, older.index >> 1, *ends, map=self.maps.add(made))
         small = left is not None and right is not None and left.rows + right.rows <= SMALL
         if small and not (self._has_late(older) or self._has_late(younger)):
             assert left is not None
@@ -231,33 +154,8 @@ class Forest:
         return node
 
     def _has_late(self, leaf: Node) -> bool:
-        return bool(leaf.late) or (
-            self.late_rows is not None and self.late_rows.place(leaf) is not None
-        )
-
-    def read_and_merged(self, maps: Sequence[KeyMap]) -> KeyMap:
-        """All of some maps combined."""
-        for each in maps:
-            self.pages.cost.partials_read += len(each.ids)
-            self.pages.cost.bytes_read += len(each.ids) * each.width
-        return self.merged(maps)
-
-    def merged(self, maps: Sequence[KeyMap]) -> KeyMap:
-        """Maps combined key by key, from older to younger."""
-        if len(maps) == 1:
-            return maps[0]
-        both = KeyMap.concat(maps)
-        order = order_of(both.ids)
-        ids = both.ids[order]
-        begins = np.append(starts(ids), len(ids))
-        first = order[begins[:-1]]
-        prove_equal(both.checks[order], ids)
-        items = [
-            s.fold(each, begins, order) for s, each in zip(self.states, both.items, strict=True)
-        ]
-        self.pages.cost.combined += len(ids) * len(self.states)
-        keys = None if both.keys is None else both.keys.take(pa.array(first))
-        return KeyMap(both.ids[first], both.checks[first], keys, items)
+        buffer = self.buffers.late_rows
+        return bool(leaf.late) or (buffer is not None and buffer.place(leaf) is not None)
 
     # The middle of a window.
 
@@ -291,8 +189,7 @@ class Forest:
         """The partials of keys, each request's of the maps of a `cover` and of its keys."""
         found = located(asked)
         made = found.taken()
-        self.pages.cost.partials_read += len(made.ids)
-        self.pages.cost.bytes_read += len(made.ids) * made.width
+        self.maps.count(made)
         return found, made
 
     def prove(self, ids: np.ndarray, checks: np.ndarray) -> None:
@@ -303,7 +200,7 @@ class Forest:
         if self.leaves and checks.any():  # one integer column is its own number
             keys = KeyMap(ids, checks, None, [])
             located([(maps, keys) for maps in self.cover(self.leaves[0].first, self.trunk.next)])
-            if waiting := self.waiting(keys):
+            if waiting := self.rows.waiting(keys):
                 selected(waiting, [])
 
     # What no window needs any more.
@@ -315,20 +212,11 @@ class Forest:
             while above is not None:
                 self._unset(above)
                 above = self.trunk.nodes.get((above.level + 1, above.index >> 1))
-        for wanted in self.waiting(None):
+        for wanted in self.rows.waiting(None):
             times = wanted.pages[0].times
             if times.min() < before:
-                self.wait(taken(wanted.pages[0], np.flatnonzero(times >= before)))
-        self._forget_buffers()
-
-    def _forget_buffers(self) -> None:
-        """Drop the buffers if all of their nodes are gone."""
-        if self.late_rows is not None and not self.late_rows.any_of(self.trunk.nodes):
-            self.pages.drop(self.trunk.late)
-            self.trunk.late = None
-        if self.changed is not None and not self.changed.any_of(self.trunk.nodes):
-            self.pages.drop(self.trunk.changed)
-            self.trunk.changed = None
+                self.rows.wait(taken(wanted.pages[0], np.flatnonzero(times >= before)))
+        self.buffers.forget()
 
     def drop_rest(self, upto: float) -> None:
         """Drop the columns that only come out again, of leaves whose rows have all come out."""
@@ -348,16 +236,16 @@ class Forest:
             else:
                 self.pages.drop(node.map, node.patch)
         for leaf in leaves:
-            rows = self.rows([self.wanted(leaf, None)]).rows
+            rows = self.rows.read([self.rows.wanted(leaf, None)]).rows
             rows = taken(rows, np.lexsort([rows.times, rows.ids]))
-            self.set(replace(leaf, map=self.pages.add(self.encoded(self._map(rows))), patch=None))
+            self.set(replace(leaf, map=self.maps.add(self._map(rows)), patch=None))
         for leaf in leaves:
             above = self.trunk.nodes.get((leaf.level, leaf.index))
             while above and above.index & 1:
                 older = self.trunk.nodes.get((above.level, above.index - 1))
                 above = None if older is None else self._joined(older, above)
 
-    # Maps as pages.
+    # Nodes.
 
     def layers(self, node: Node) -> list[Part]:
         """A node's map, and some keys that override it."""
@@ -365,72 +253,23 @@ class Forest:
         known = self._layers.get(place)
         if known is None or known[0] is not node:
             pages = [page for page in (node.map, node.patch) if page is not None]
-            known = node, [part_of(self.map_at(page)) for page in pages]
+            known = node, [part_of(self.maps.at(page)) for page in pages]
             if len(self._layers) >= self.pages.keep:
                 self._layers = {}
             self._layers[place] = known
-        changed = self.changed
+        changed = self.buffers.changed
         if changed is None or (span := changed.place(node)) is None:
             return known[1]
         return [*known[1], Part(changed.all, *span)]
 
     def waits(self, node: Node) -> bool:
         """Whether a node has partials in the buffer."""
-        return self.changed is not None and self.changed.place(node) is not None
+        changed = self.buffers.changed
+        return changed is not None and changed.place(node) is not None
 
     def whole(self, node: Node) -> KeyMap:
         """A node's map as it is now."""
         return whole_of(self.layers(node))
-
-    @property
-    def late_rows(self) -> Buffer[Rows] | None:
-        """Late rows that are not yet in the pages of leaves."""
-        return self._buffer(0, self.trunk.late, self.rows_of)
-
-    @property
-    def changed(self) -> Buffer[KeyMap] | None:
-        """Partials that late rows have changed, not yet in the pages of nodes."""
-        return self._buffer(1, self.trunk.changed, self._decoded)
-
-    def _buffer(self, which: int, page: Page | None, decoded: Callable[[pa.Table], Any]) -> Any:
-        if page is not self._buffers[which][0]:
-            read = None if page is None else Buffer.read(self.pages.table(page), decoded)
-            self._buffers[which] = page, read
-        return self._buffers[which][1]
-
-    def wait_rows(self, buffer: Buffer[Rows]) -> None:
-        """Let late rows wait in the buffer, instead of those that are there."""
-        self.pages.drop(self.trunk.late)
-        table = buffer.all.table.append_column(NODE, pa.array(buffer.nodes))
-        self.trunk.late = self.pages.add(table) if len(buffer.nodes) else None
-        self._buffers[0] = self.trunk.late, buffer if len(buffer.nodes) else None
-
-    def wait_partials(self, buffer: Buffer[KeyMap]) -> None:
-        """Let partials that have changed wait in the buffer, instead of those that are there."""
-        self.pages.drop(self.trunk.changed)
-        table = self.encoded(buffer.all).append_column(NODE, pa.array(buffer.nodes))
-        self.trunk.changed = self.pages.add(table) if len(buffer.nodes) else None
-        self._buffers[1] = self.trunk.changed, buffer if len(buffer.nodes) else None
-
-    def encoded(self, made: KeyMap) -> pa.Table:
-        """A map as a page's table."""
-        columns = {KEY: pa.array(made.ids), CHECK: pa.array(made.checks)}
-        if made.keys is not None:
-            columns |= {name: one_array(made.keys.column(name)) for name in self._by}
-        for i, (state, items) in enumerate(zip(self.states, made.items, strict=True)):
-            columns |= state.columns_of(items, prefix(i))
-        return pa.table(columns)
-
-    def map_at(self, page: Page) -> KeyMap:
-        """The map that a page is."""
-        found: KeyMap = self.pages.read(page, self._decoded)
-        return found
-
-    def _decoded(self, table: pa.Table) -> KeyMap:
-        ids, checks = (numbers(one_array(table.column(name))) for name in (KEY, CHECK))
-        keys = table.select(self._by) if self._by else None
-        items = [state.items_of(table, prefix(i)) for i, state in enumerate(self.states)]
-        return KeyMap(ids, checks, keys, items)
 
     def set(self, node: Node) -> None:
         """Add a node, or let it be another."""
@@ -445,7 +284,7 @@ class Forest:
         self._layers.pop((node.level, node.index), None)
         self.pages.drop(*node.pages)
         if node.rows is not None:
-            self._kept.pop(node.rows.name, None)
+            self.rows.forget(node.rows)
             del self.leaves[bisect_left(self.leaves, node.first, key=_first)]
 
 

@@ -14,37 +14,27 @@ How     where the order of rows does not matter, a changed node's partial of a k
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from sash.engine.stream.blocks import Cuts
-from sash.engine.stream.buffer import Buffer, number_of, place_of
+from sash.engine.stream.buffer import number_of
+from sash.engine.stream.buffering import BATCHES, buffer_partials, buffer_rows
 from sash.engine.stream.bulk_rows import Rows, in_order, joined, taken
 from sash.engine.stream.forest import Forest
 from sash.engine.stream.items import Items
 from sash.engine.stream.lookups import merged_order
 from sash.engine.stream.manifest import Node
-from sash.engine.stream.maps import KeyMap, overlaid
+from sash.engine.stream.maps import KeyMap
 from sash.engine.stream.sorted_keys import order_of, ranges, starts, unique
-
-LATE_PAGES = 8
-"""So many pages of late rows, and a leaf is written again as one."""
-
-BUFFERED = 1024
-"""So many rows or partials wait in a buffer, or those of `BATCHES`."""
-
-BATCHES = 8
 
 WAITING = 1024
 """So many late rows are in no bulk, or those of `BATCHES`."""
 
-Place = tuple[int, int]
-Marks = dict[Place, np.ndarray]
+Marks = dict[tuple[int, int], np.ndarray]
 """Which keys change of each node."""
-
 
 NONE = np.zeros(0, np.int64)
 
@@ -67,24 +57,24 @@ def add(forest: Forest, leaves: Sequence[Node], rows: Rows, of: np.ndarray) -> N
         insert(forest, leaves, taken(rows, np.argsort(of, kind="stable")))
         return
     limit = max(WAITING, BATCHES * len(rows))
-    for wanted in forest.waiting(None):
+    for wanted in forest.rows.waiting(None):
         known = wanted.pages[0]
         rows = joined([known, rows])
         ids = rows.ids
         rows = taken(rows, merged_order(ids, ids, rows.times, len(known)))
-    forest.wait(rows)
+    forest.rows.wait(rows)
     if len(rows) > limit:
         flush(forest)
 
 
 def flush(forest: Forest) -> None:
     """Put the late rows that wait into the bulks that have their times."""
-    for wanted in forest.waiting(None):
+    for wanted in forest.rows.waiting(None):
         rows = wanted.pages[0]
         ends = np.array([leaf.youngest for leaf in forest.leaves], rows.times.dtype)
         places = np.searchsorted(ends, rows.times, "left")
         rows = taken(rows, np.argsort(places, kind="stable"))
-        forest.wait(None)
+        forest.rows.wait(None)
         insert(forest, [forest.leaves[i] for i in np.unique(places).tolist()], rows)
 
 
@@ -96,7 +86,7 @@ def insert(forest: Forest, leaves: Sequence[Node], rows: Rows) -> None:
     pairs = (of << 40) + np.searchsorted(every.ids, rows.ids)
     pairs = pairs[starts(pairs)]
     places, counts = pairs & ((1 << 40) - 1), np.bincount(pairs >> 40)
-    _buffer_rows(forest, leaves, rows, of)
+    buffer_rows(forest, leaves, rows, of)
     leaves = [forest.trunk.nodes[leaf.level, leaf.index] for leaf in leaves]
     marks = _marks(forest, leaves, np.split(places, np.cumsum(counts)[:-1]), len(every.ids))
     if forest.is_commutative:
@@ -112,28 +102,20 @@ def insert(forest: Forest, leaves: Sequence[Node], rows: Rows) -> None:
     changed = np.concatenate([part.keys for part in parts])
     items = [Items.concat(each) for each in zip(*(part.items for part in parts), strict=True)]
     made = KeyMap(every.ids[changed], every.checks[changed], None, items)
-    _buffer_partials(forest, np.concatenate([part.nodes for part in parts]), made)
-
-
-def _lower(forest: Forest, leaf: Node, oldest: float) -> None:
-    """Let a leaf and the nodes above it begin no later than a time."""
-    above = forest.trunk.nodes.get((leaf.level, leaf.index))
-    while above is not None and above.oldest > oldest:
-        forest.set(replace(above, oldest=oldest))
-        above = forest.trunk.nodes.get((above.level + 1, above.index >> 1))
+    buffer_partials(forest, np.concatenate([part.nodes for part in parts]), made)
 
 
 def _bulk_partials(forest: Forest, leaves: Sequence[Node], keys: Sequence[KeyMap]) -> list[Items]:
     """The partials of keys in bulks, bulk by bulk, from their rows, late ones among them."""
     asked = [
-        forest.wanted(leaf, wanted, cuts=Cuts(np.zeros(len(wanted.ids), np.int64), NONE, NONE))
+        forest.rows.wanted(leaf, wanted, cuts=Cuts(np.zeros(len(wanted.ids), np.int64), NONE, NONE))
         for leaf, wanted in zip(leaves, keys, strict=True)
     ]
-    found = forest.rows(asked, [])
+    found = forest.rows.read(asked, [])
     codes = (found.of << 40) + found.key
     order = in_order(codes, found.times, found.late)
     begins = np.append(starts(codes[order]), len(order))
-    items = [forest.found_items(i, found) for i in range(len(forest.states))]
+    items = [forest.rows.found_items(i, found) for i in range(len(forest.states))]
     places = order if found.folded is None else found.folded.places[order]
     return _folded(forest, places, begins, items)
 
@@ -161,7 +143,7 @@ def _known_and_late(
     codes = np.append(codes, (path << 40) + np.searchsorted(every.ids, rows.ids)[each])
     order = np.argsort(codes, kind="stable")
     begins = starts(codes[order])
-    late = [forest.items(i, rows).take(each) for i in range(len(forest.states))]
+    late = [forest.rows.items(i, rows).take(each) for i in range(len(forest.states))]
     items = [Items.concat(both) for both in zip(known.items, late, strict=True)]
     made = _folded(forest, order, np.append(begins, len(order)), items)
     groups = codes[order][begins]
@@ -248,106 +230,3 @@ def _marks(
             marks[level, index] = mark if known is None else known | mark
             level, index = level + 1, index >> 1
     return marks
-
-
-# Buffers.
-
-
-def _buffer_rows(forest: Forest, leaves: Sequence[Node], rows: Rows, of: np.ndarray) -> None:
-    """Have late rows, in order of leaf, wait in the buffer."""
-    nodes = np.array([number_of(leaf) for leaf in leaves])[of]
-    begins = starts(of)
-    for leaf, oldest in zip(leaves, np.minimum.reduceat(rows.times, begins).tolist(), strict=True):
-        _lower(forest, leaf, oldest)
-    known, limit = forest.late_rows, max(BUFFERED, BATCHES * len(nodes))
-    if known is not None:
-        alive = _alive(forest, known)
-        rows = joined([taken(known.all, alive), rows])
-        nodes = np.append(known.nodes[alive], nodes)
-        order = merged_order(nodes, rows.ids, rows.times, len(alive))
-        rows, nodes = taken(rows, order), nodes[order]
-    touched = {number_of(leaf) for leaf in leaves}
-    buffer = Buffer.of(nodes, rows)
-    kept = _spilled(buffer, limit, touched, lambda *late: _late_page(forest, *late))
-    if len(kept) < len(nodes):
-        buffer = Buffer.of(nodes[kept], taken(rows, kept))
-    forest.wait_rows(buffer)
-
-
-def _buffer_partials(forest: Forest, nodes: np.ndarray, changed: KeyMap) -> None:
-    """Have partials that have changed wait in the buffer; the newest of a node and key counts."""
-    known, limit = forest.changed, max(BUFFERED, BATCHES * len(nodes))
-    order = np.lexsort([changed.ids, nodes])
-    changed, nodes = changed.take(order), nodes[order]
-    touched = set(nodes[starts(nodes)].tolist())
-    if known is not None:
-        alive = _alive(forest, known)
-        waiting = known.all if len(alive) == len(known.nodes) else known.all.take(alive)
-        changed = KeyMap.concat([waiting, changed])
-        nodes = np.append(known.nodes[alive], nodes)
-        order = merged_order(nodes, changed.ids, changed.ids, len(alive))
-        ids, of = changed.ids[order], nodes[order]
-        order = order[np.append((ids[1:] != ids[:-1]) | (of[1:] != of[:-1]), True)]
-        changed, nodes = changed.take(order), nodes[order]
-    buffer = Buffer.of(nodes, changed)
-    kept = _spilled(buffer, limit, touched, lambda *late: _patch(forest, *late))
-    if len(kept) < len(nodes):
-        buffer = Buffer.of(nodes[kept], changed.take(kept))
-    forest.wait_partials(buffer)
-
-
-def _alive(forest: Forest, buffer: Buffer[Any]) -> np.ndarray:
-    """The places of a buffer whose nodes are still there."""
-    there = [span for n, span in buffer.places.items() if place_of(n) in forest.trunk.nodes]
-    if len(there) == len(buffer.places):
-        return np.arange(len(buffer.nodes))
-    return np.concatenate([np.arange(*span) for span in there] or [np.zeros(0, np.int64)])
-
-
-def _spilled(
-    buffer: Buffer[Any], limit: int, touched: set[int], into: Callable[[Place, Any], None]
-) -> np.ndarray:
-    """Move what does not fit the limit into the nodes' own pages; first of nodes that this batch
-    does not touch, then of all. Gives the places of what stays."""
-    stays, waiting = set(buffer.places), len(buffer.nodes)
-    for going in (stays - touched, touched):
-        if waiting <= limit:
-            break
-        for number in going & stays:
-            first, stop = buffer.places[number]
-            into(place_of(number), buffer.all.slice(first, stop))
-            waiting -= stop - first
-        stays = stays - going
-    if waiting == len(buffer.nodes):
-        return np.arange(waiting)
-    spans = [np.arange(*span) for n, span in buffer.places.items() if n in stays]
-    return np.concatenate(spans or [np.zeros(0, np.int64)])
-
-
-def _late_page(forest: Forest, place: Place, rows: Rows) -> None:
-    """Give a leaf a page of late rows, or write it again as one page."""
-    leaf = forest.trunk.nodes[place]
-    if len(leaf.late) < LATE_PAGES:
-        forest.set(replace(leaf, late=(*leaf.late, forest.pages.add(rows.table))))
-        return
-    assert leaf.rows is not None
-    pages = [forest.pages.read(page, forest.rows_of) for page in (leaf.rows, *leaf.late)]
-    whole = joined([*pages, rows])
-    whole = taken(whole, np.lexsort([whole.times, whole.ids]))
-    forest.pages.drop(leaf.rows, *leaf.late)
-    forest.set(replace(leaf, rows=forest.pages.add(whole.table), late=()))
-
-
-def _patch(forest: Forest, place: Place, changed: KeyMap) -> None:
-    """Let some keys of a node have other partials: in a patch, or in its map if they are many."""
-    node = forest.trunk.nodes[place]
-    assert node.map is not None
-    if node.patch is not None:
-        changed = overlaid(forest.map_at(node.patch), changed)
-    if 4 * len(changed.ids) > node.map.rows:
-        whole = overlaid(forest.map_at(node.map), changed)
-        forest.pages.drop(node.map, node.patch)
-        forest.set(replace(node, map=forest.pages.add(forest.encoded(whole)), patch=None))
-        return
-    forest.pages.drop(node.patch)
-    forest.set(replace(node, patch=forest.pages.add(forest.encoded(changed))))

@@ -194,6 +194,8 @@ class PartialState:
 
     def fold_rows(self, table: pa.Table, groups: Groups) -> Items:
         """One item for each group of neighbouring rows. No group is empty."""
+        if self.state.kind == "count" and self.state.condition is None:
+            return Items(groups.hi - groups.lo, [])
         if self.is_numbers and not self._indexed and self.state.kind == "combine":
             columns, passing = self._columns(table)
             if passing is None and not any(column.null_count for column in columns):

@@ -90,7 +90,7 @@ class Given:
 
     def items(self, forest: Forest, place: int) -> Items:
         """The items of a state, in the order that `places` says; marks are of no rows."""
-        parts = [] if self.found is None else [forest.found_items(place, self.found)]
+        parts = [] if self.found is None else [forest.rows.found_items(place, self.found)]
         parts += [] if self.map is None else [self.map.items[place]]
         return Items.concat(
             [*parts, forest.states[place].none(self.marks)] if self.marks else parts

@@ -63,14 +63,15 @@ class Scattered:
         left = moved(times, -edges.behind), moved(times, -edges.behind_least, up=True)
         right = moved(times, edges.ahead, up=False), moved(times, edges.ahead, up=True)
         parts = []
-        for least, most in (left, right):
+        # Rows at an end that is exact are all on the same side of it.
+        for (least, most), after in ((left, not edges.with_left), (right, edges.with_right)):
             first = np.searchsorted(youngest, least, "left")
             counts = np.maximum(np.searchsorted(oldest, most, "right") - first, 0)
             codes = (ranges(first, counts) << 40) + np.repeat(self.key, counts)
-            begin, after = least.repeat(counts), most.repeat(counts) + 1
-            # Rows at an end may be in the window or not, as the frame says; all of one time are.
-            parts.append((codes, begin, np.where(begin + 1 == after, begin, after)))
-            parts.append((codes, after, after))
+            exact = least == most
+            begin = least + (exact & after)
+            end = np.where(exact, begin, most + 1)
+            parts.append((codes, begin.repeat(counts), end.repeat(counts)))
         codes, least, most = (np.concatenate(each) for each in zip(*parts, strict=True))
         order = np.lexsort([least, codes])
         codes = codes[order]

@@ -80,7 +80,7 @@ def seal(state: ShardState, rows: pa.Table) -> None:
     if not definition.keeps_bulks:
         return
     if definition.ahead or any(w.edges.ahead < 0 for w in state.work.by_time):
-        known = forest.rows_of(rows)
+        known = forest.rows.of(rows)
         forest.prove(known.ids, known.checks)  # not all bulks are read for an answer
     for part in cut(state, rows):
         rest = None

@@ -132,7 +132,7 @@ class KindOfWindows:
                 end = min(inside[1], stop)
                 bulks = leaf.first, forest.leaves[end - 1].stop
                 cover = forest.cover(*bulks, of=(self.size, self.slide, self.offset))
-                whole = forest.read_and_merged([whole_of(parts) for parts in cover])
+                whole = forest.maps.read_and_merged([whole_of(parts) for parts in cover])
                 parts.append((whole, np.full(len(whole.ids), last, self._dtype)))
                 place = end
                 continue
@@ -141,7 +141,7 @@ class KindOfWindows:
                 max(first, leaf.oldest), min(last + self.size - step, leaf.youngest)
             )
             if rows is not None:
-                items = [forest.items(i, rows) for i in range(len(forest.states))]
+                items = [forest.rows.items(i, rows) for i in range(len(forest.states))]
                 table = rows.table.select(self.plan.query.by) if self.plan.query.by else None
                 parts.append((KeyMap(rows.ids, rows.checks, table, items), rows.times))
         if not parts:

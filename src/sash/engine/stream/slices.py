@@ -9,6 +9,7 @@ sent to their shards, so that a shuffle moves slices instead of rows.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -17,11 +18,13 @@ import pyarrow as pa
 
 from sash.engine.arrangement import Arrangement, Codes, ranks_of
 from sash.engine.columns import answers_as, numbers, one_array, with_exact_decimals
+from sash.engine.fold import Groups
 from sash.engine.order import hashed, tick_type, ticks
 from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.items import Items
 from sash.engine.stream.maps import prefix
 from sash.engine.stream.pages import CHECK, KEY
+from sash.engine.stream.partials import PartialState
 from sash.engine.stream.sorted_keys import Collision, prove_equal
 from sash.engine.team import Team
 from sash.plan.reach import steps_of
@@ -67,14 +70,24 @@ class Slices:
 
     def of_rows(self, rows: pa.Table) -> pa.Table:
         """Rows in order of key and time as one item per key and slice."""
-        items = [state.lifted(rows) for state in self.states]
-        return self._folded(rows, self._begins_of(rows), items)
+        return self._of_rows(rows, self._numbers_of(rows))
+
+    def _of_rows(self, rows: pa.Table, slices: np.ndarray) -> pa.Table:
+        """Rows in order of key and slice, by the numbers of slices."""
+
+        def folded(_: int, state: PartialState, groups: Groups) -> Items:
+            return state.fold_rows(rows, groups)
+
+        return self._folded(rows, self._offset + slices * self.length, folded)
 
     def merged(self, slices: pa.Table) -> pa.Table:
         """Slices in order of key and time, some of them of one time, as one per key and slice."""
         times = numbers(one_array(slices.column(self._time))).astype(self._dtype)
-        items = [state.items_of(slices, prefix(i)) for i, state in enumerate(self.states)]
-        return self._folded(slices, times, items)
+
+        def folded(i: int, state: PartialState, groups: Groups) -> Items:
+            return state.fold_groups(state.items_of(slices, prefix(i)), groups)
+
+        return self._folded(slices, times, folded)
 
     @with_exact_decimals
     def of_any_order(self, rows: pa.Table) -> pa.Table | None:
@@ -83,37 +96,43 @@ class Slices:
         None where slices would be hardly fewer than rows, or where two keys have one number,
         which whoever knows the shard tells apart.
         """
-        slices = self._begins_of(rows)
-        ids, numbered = numbers(one_array(rows.column(KEY))), slices // self.length
-        if (int(numbered.max()) - int(numbered.min()) + 1) * len(ids) >= MOST:
+        ids, slices = numbers(one_array(rows.column(KEY))), self._numbers_of(rows)
+        least = slices.min()
+        if (int(slices.max()) - int(least) + 1) * len(ids) >= MOST:
             return None
-        order, first = _groups(ids, numbered - numbered.min())
+        order, first = _groups(ids, slices - least)
         if len(first) * WORTH > len(ids):
             return None
         try:
-            found = self.of_rows(rows.take(pa.array(order)))
+            found = self._of_rows(rows.take(pa.array(order)), slices[order])
         except Collision:
             return None
         return found.append_column(COUNT, pa.array(np.diff(first, append=len(ids))))
 
-    def _begins_of(self, rows: pa.Table) -> np.ndarray:
-        """When the slice of each row begins."""
-        times = ticks(one_array(rows.column(self._time)), self._time).astype(self._dtype)
-        found: np.ndarray = self._offset + (times - self._offset) // self.length * self.length
+    def _numbers_of(self, rows: pa.Table) -> np.ndarray:
+        """The number of the slice of each row: 0 begins at the offset."""
+        times = ticks(one_array(rows.column(self._time)), self._time)
+        found: np.ndarray = (times.astype(self._dtype, copy=False) - self._offset) // self.length
         return found
 
-    def _folded(self, rows: pa.Table, slices: np.ndarray, items: list[Items]) -> pa.Table:
-        """Items of rows in order of key and slice as one per key and slice."""
+    def _folded(
+        self,
+        rows: pa.Table,
+        slices: np.ndarray,
+        folded: Callable[[int, PartialState, Groups], Items],
+    ) -> pa.Table:
+        """Rows in order of key and slice as one item per key and slice; `folded` gives those of a
+        state, by its number."""
         ids, checks = (numbers(one_array(rows.column(name))) for name in (KEY, CHECK))
         prove_equal(checks, ids)
         changed = (ids[1:] != ids[:-1]) | (slices[1:] != slices[:-1])
         first = np.flatnonzero(np.append(True, changed))
-        begins = np.append(first, len(ids))
+        groups = Groups(first, np.append(first[1:], len(ids)))
         table = rows.select([KEY, CHECK, *self._by]).take(pa.array(first))
         times = answers_as(slices[first], None, self._kind)
         table = table.append_column(self._time, times)
-        for i, (state, each) in enumerate(zip(self.states, items, strict=True)):
-            for name, column in state.columns_of(state.fold(each, begins), prefix(i)).items():
+        for i, state in enumerate(self.states):
+            for name, column in state.columns_of(folded(i, state, groups), prefix(i)).items():
                 table = table.append_column(name, column)
         return table
 

@@ -76,7 +76,7 @@ class TimeWindows:
         if asked.rows:
             is_new = groups[0].is_new  # all are, or none
             numbered = is_new and any(due.since is not None for due in groups)
-            found = forest.rows(asked.rows, [NUMBER] if numbered else [])
+            found = forest.rows.read(asked.rows, [NUMBER] if numbered else [])
             request = np.array(asked.of_rows)[found.of]
             group, key = group_of[request], asked.keys(request, found.key)
             due = due_of(groups, group, found.rows) if is_new else np.zeros(len(group), np.bool_)
@@ -125,7 +125,7 @@ class TimeWindows:
         left, right = self.edges.left(span), self.edges.right(span)
         first, stop, middles = self._middles(forest, span)
         reached = due.reached(self.edges)
-        for wanted in forest.waiting(due.keys, reached):
+        for wanted in forest.rows.waiting(due.keys, reached):
             asked.add_rows(group, wanted)
         place = first
         while place < stop:
@@ -141,7 +141,7 @@ class TimeWindows:
                 gap = min((s.least for s in ends if s.least > leaf.youngest), default=math.inf)
                 place = max(place, forest.since(gap))  # no end of a window, no row that is due
                 continue
-            asked.add_rows(group, forest.wanted(leaf, due.keys, reached))
+            asked.add_rows(group, forest.rows.wanted(leaf, due.keys, reached))
 
     def _middles(self, forest: Forest, span: Span) -> tuple[int, int, list[tuple[int, int]]]:
         """For rows that are due between two times the first of the leaves that their windows
@@ -174,7 +174,7 @@ class TimeWindows:
         leaves = [leaf for begin, end in zones for leaf in forest.leaves[begin:end]]
         scattered, done = Scattered(due, self.edges, leaves), 0
         asked.marks.append(Marks(group, scattered.key, due.rows.times))
-        for wanted in forest.waiting(due.keys, due.reached(self.edges)):
+        for wanted in forest.rows.waiting(due.keys, due.reached(self.edges)):
             asked.add_rows(group, wanted)
         parts = [(begin, end, False) for begin, end in zones]
         middle = (
@@ -198,7 +198,7 @@ class TimeWindows:
         leaves = scattered.leaves[run.first : run.stop]
         if run.rows is not None:
             (places, keys), between, cuts = run.rows
-            asked.add_rows(group, forest.wanted(leaves[0], keys, between, cuts), places)
+            asked.add_rows(group, forest.rows.wanted(leaves[0], keys, between, cuts), places)
         places, keys = run.partials
         if len(places):
             for node in forest.nodes(leaves[0].first, leaves[-1].stop):
