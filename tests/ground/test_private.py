@@ -12,7 +12,7 @@ FOREIGN = {
     "kernel/code.py": {"_reduce", "_rebuild", "_final_module", "_engine", "_defined_symbols"},
     "monoids/fingerprint.py": {"_lru_cache_wrapper"},
     "spark/asof_near.py": {"_jdf"},
-    "spark/gateway.py": {"_gateway"},
+    "spark/gateway.py": {"_gateway", "_jvm"},
     "spark/split.py": {"_jdf", "_explain_string"},
     "spark/window_spec.py": {
         "_jvm", "_jc", "_jspec", "_frame", "_partitionSpec", "_orderSpec", "_child", "_ascending",

@@ -18,6 +18,9 @@ def test_the_main_job_runs(do: ModuleType, root: Path, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "own frames: 0 of 18,000 answers differ" in done.stdout
+    assert "for 9 of the 12 answers" in done.stdout
+    assert "each was the first job of a new Java" in done.stdout
+    assert done.stderr.count("starting Spark (") == 2
     assert "stream with batch: 0 of " in done.stdout
     report = (tmp_path / "demo" / "report.html").read_text()
     assert "2,000 flights from New York" in report

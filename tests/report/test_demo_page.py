@@ -30,7 +30,8 @@ def findings(out: Path, rows: int | None) -> tuple[demo.Findings, Any]:
     stream = on_spark.Outcome(len(answers) - 100, 4.25, batches=batches)
     batch = on_spark.Outcome(len(answers), 1.5, plan)
     none, equal = dict.fromkeys(demo.NATIVE, 0), dict.fromkeys(pipeline.aggregations, 0)
-    return demo.Findings(table, answers, batch, 2.5, none, stream, equal), pipeline
+    theirs = on_spark.Outcome(len(answers), 2.5)
+    return demo.Findings(table, answers, batch, theirs, none, stream, equal), pipeline
 
 
 @pytest.mark.parametrize("width", [1200, 360])

@@ -193,6 +193,32 @@ def test_sums_that_fit_are_given_though_all_items_together_do_not(compiled: bool
         window.follow(xs if compiled else xs.tolist(), 0, np.maximum(0, rows - 3), rows + 1, 4)
 
 
+def each_plus(a: tuple[int, int, float], b: tuple[int, int, float]) -> tuple[int, int, float]:
+    return (a[0] + b[0], a[1] + b[1], a[2] + b[2])
+
+
+@pytest.mark.parametrize("in_step", [True, False])
+@pytest.mark.parametrize("large", [5, 2**60, 2**61, -(2**61)])
+def test_integers_of_a_users_monoid_overflow_where_they_do_not_fit(
+    large: int, in_step: bool
+) -> None:
+    """Rows are combined several at once, without checks, where integers are small."""
+    own = Monoid("own", (0, 0, 0.0), lambda x: (x, 1, 2.0), each_plus)
+    xs = np.where(np.arange(1000) % 500 < 400, 7, large)
+    rows = np.arange(1000)
+    reach = np.full(1000, 3) if in_step else 1 + rows % 3
+    lo, hi = np.maximum.accumulate(np.maximum(0, rows + 1 - reach)), rows + 1
+    found, _ = swag.TwoStacksLite(own).follow(xs, 0, lo, hi, 3, shape=SOME)
+    sums = [int(xs[a:b].sum()) for a, b in zip(lo, hi, strict=True)]
+    assert [tuple(row) for row in found.tolist()] == [
+        (total, b - a, 2.0 * (b - a)) for total, a, b in zip(sums, lo, hi, strict=True)
+    ]
+    if abs(large) == 2**61:  # five of them do not fit, of either sign
+        lo = np.maximum(0, rows - 4)
+        with pytest.raises(OverflowError, match=r"a \+ b in each_plus of monoid 'own'"):
+            swag.TwoStacksLite(own).follow(xs, 0, lo, hi, 5, shape=SOME)
+
+
 def test_lists_never_grow_beyond_a_window() -> None:
     """Totals of all that came would be quadratic for states that grow, such as lists."""
     lengths = []

@@ -15,7 +15,7 @@ from typing import Any, TextIO
 from sash.cli import checks, replace, sinks, sources
 from sash.cli.call import Outcome, answers, asked, planned
 from sash.cli.errors import INTERRUPTED, EndError, one_line
-from sash.cli.pipeline import Pipeline, Setting, Sink
+from sash.cli.pipeline import Pipeline, Setting, Sink, Source
 from sash.cli.progress import Stage, stage, watched
 from sash.cli.spark_types import DataFrame, SparkSession, StreamingQuery
 from sash.cli.watch import Watch
@@ -32,8 +32,12 @@ RECENT = 1000
 
 
 @contextmanager
-def started(pipeline: Pipeline) -> Iterator[SparkSession]:
-    """Spark while the body runs."""
+def started(pipeline: Pipeline, new_java: bool = False) -> Iterator[SparkSession]:
+    """Spark while the body runs; `new_java`: not in the Java of a Spark that was stopped before."""
+    if new_java:
+        from sash.spark.gateway import end_java
+
+        end_java()
     spark = start(pipeline)
     try:
         yield spark
@@ -107,22 +111,34 @@ def batch(pipeline: Pipeline, spark: SparkSession, engine: str = NAME) -> Outcom
         rows, spine = sources.rows(pipeline, spark), sources.spine(pipeline, spark)
         found = answers(pipeline, rows, spine)
         plan = planned(pipeline, rows, engine, spine)
-        if asked(rows.isEmpty):
-            raise sinks.no_rows(pipeline.source)
-        if pipeline.spine is not None and asked(spine.isEmpty):
-            raise sinks.no_rows(pipeline.spine.source)
-    begun = time.monotonic()
-    with stage("running") as running, watched(running, lambda: tasks(spark, running)):
-        count = asked(lambda: _written(found, pipeline.sink))
+        if pipeline.spine is not None:  # else there are as many answers
+            _check_rows(rows, pipeline.source)
+            _check_rows(spine, pipeline.spine.source)
+    outcome = written("running", found, pipeline.sink)
+    outcome.plan = plan if isinstance(plan, Explanation) else None
+    return outcome
+
+
+def _check_rows(rows: DataFrame, source: Source) -> None:
+    """End if a source has no rows."""
+    if asked(rows.isEmpty):
+        raise sinks.no_rows(source)
+
+
+def written(name: str, found: DataFrame, sink: Sink) -> Outcome:
+    """Have answers computed and written, which is a stage of this name."""
+    begun, spark = time.monotonic(), found.sparkSession
+    with stage(name) as running, watched(running, lambda: tasks(spark, running)):
+        count = asked(lambda: _write(found, sink))
         running.note = f"{count:,} rows"
-    return Outcome(count, time.monotonic() - begun, plan if isinstance(plan, Explanation) else None)
+    return Outcome(count, time.monotonic() - begun)
 
 
-def _written(found: DataFrame, sink: Sink) -> int:
-    """Write answers; returns how many rows there are."""
+def _write(found: DataFrame, sink: Sink) -> int:
+    """Write answers; returns how many rows there are, at least one."""
     if sink.path is None:
         found = found.cache()
-        count: int = found.count()
+        count: int = sinks.some(found.count())
         found.show(20, truncate=False)
         return count
 

@@ -34,9 +34,13 @@ def write(sink: Sink, save: Callable[[Path], int]) -> int:
     """
     assert sink.path is not None
     with replacing(sink.path) as unfinished:
-        count = save(unfinished)
-        if count == 0:
-            raise EndError("the source is empty: no rows, so nothing is written")
+        return some(save(unfinished))
+
+
+def some(count: int) -> int:
+    """A number of rows; ends if there are none."""
+    if count == 0:
+        raise EndError("the source is empty: no rows, so nothing is written")
     return count
 
 

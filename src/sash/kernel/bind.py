@@ -104,6 +104,8 @@ def plain_meanings(monoid: Monoid) -> dict[Any, Any]:
         words.one: lambda q: identity,
         words.state_size: lambda q: len(identity) if isinstance(identity, tuple) else 1,
         words.get: operator.getitem,
+        words.get_small: operator.getitem,
+        words.magnitude: lambda v: 0,  # Python's integers never overflow
         words.put: put_plain,
         words.straight: From,
         words.straight_run: lambda part, i: 1 << 62,

@@ -181,6 +181,7 @@ def _meanings(
     scope: dict[str, Any] = {
         "np": np, "load": machine.load, "store": machine.store, "pointer": machine.pointer,
         "load_cell": machine.load_cell, "store_cell": machine.store_cell,
+        "load_small": machine.load_small,
         "store_answer": machine.store_answer,
         "known": machine.known, "is_null": machine.is_null,
         "move_cells": machine.mover(layout.width),

@@ -8,7 +8,7 @@ from numba import from_dtype, njit, types
 from numba.core import cgutils
 from numba.extending import intrinsic, overload
 
-from sash.kernel.words import BELOW
+from sash.kernel.words import BELOW, SMALL
 
 JIT = {"error_model": "numpy"}
 
@@ -28,7 +28,14 @@ def _apart(builder: Any, access: Any, own: str, other: str) -> Any:
     return access
 
 
-def _loader(own: str = "", other: str = "") -> Any:
+def _small(builder: Any, access: Any) -> Any:
+    """Say of a 64-bit integer that is read that it is at least -SMALL, and less than SMALL."""
+    ends = [access.type(-SMALL), access.type(SMALL)]
+    access.set_metadata("range", builder.module.add_metadata(ends))
+    return access
+
+
+def _loader(own: str = "", other: str = "", small: bool = False) -> Any:
     """load(base, offset, like): the number `offset` bytes from `base`, of the type of `like`."""
 
     @intrinsic
@@ -38,6 +45,7 @@ def _loader(own: str = "", other: str = "") -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             model = context.data_model_manager[kind]
             found = builder.load(_place(context, builder, args[0], args[1], model))
+            found = _small(builder, found) if small and kind == types.int64 else found
             return model.from_data(builder, _apart(builder, found, own, other) if own else found)
 
         return kind(types.int64, types.int64, kind), generate
@@ -69,6 +77,7 @@ load, store = _loader(), _storer()
 
 # Answers are never written to cells: so a loop may read cells ahead of the answers it writes.
 load_cell, store_cell = _loader("cells", "answers"), _storer("cells", "answers")
+load_small = _loader("cells", "answers", small=True)
 store_answer = _storer("answers", "cells")
 
 

@@ -9,11 +9,18 @@ import numpy as np
 from sash.kernel.layout import Layout, chunk_shift
 
 
-def read_value(layout: Layout, base: str, offset: str, like: str) -> str:
+def read_value(layout: Layout, base: str, offset: str, like: str, load: str = "load_cell") -> str:
     """Source of a value read `offset` bytes from `base`; `like` names constants of the types."""
     places = layout.offsets
-    leaves = [f"load_cell({base}, {offset} + {place}, {like}{i})" for i, place in enumerate(places)]
+    leaves = [f"{load}({base}, {offset} + {place}, {like}{i})" for i, place in enumerate(places)]
     return layout.expression(leaves)
+
+
+def magnitude_of(layout: Layout, value: str) -> str:
+    """Source of the bits that some integer of `value` has, or would have if it were positive."""
+    leaves = zip(layout.leaves, layout.paths(value), strict=True)
+    integers = [path for leaf, path in leaves if leaf == np.int64]
+    return " | ".join(["int0", *(f"({x} ^ ({x} >> 63))" for x in integers)])
 
 
 def write_value(layout: Layout, base: str, offset: str, value: str, cast: str) -> list[str]:
@@ -63,6 +70,10 @@ def number_source(layout: Layout) -> str:
         "def get(part, i):\n"
         "    p, at = base(part, i), offset(part, i)\n"
         f"    return {read_value(layout, 'p', 'at', 'L')}\n"
+        "def get_small(part, i):\n"
+        "    p, at = base(part, i), offset(part, i)\n"
+        f"    return {read_value(layout, 'p', 'at', 'L', 'load_small')}\n"
+        f"def magnitude(v):\n    return {magnitude_of(layout, 'v')}\n"
         "def put(part, i, v):\n"
         "    p, at = base(part, i), offset(part, i)\n"
         f"    {put}\n"
@@ -89,6 +100,8 @@ def vector_source(layout: Layout, places: int) -> str:
         f"        store(p, k * {step}, T0(element(v, k)))\n"
         "    return p\n"
         "def get(part, i):\n    return cell(part, i)\n"
+        "def get_small(part, i):\n    return cell(part, i)\n"
+        "def magnitude(v):\n    return int0\n"
         "def put(part, i, v):\n    return write(cell(part, i), v)\n"
         f"def one(q):\n    return q.held + {places * layout.width}\n"
         f"def hold(q, place, v):\n    return write(q.held + place * {layout.width}, v)\n"

@@ -102,6 +102,12 @@ straight = word(
 straight_run = word(
     "straight_run", "straight_run(q.part, i): how many cells from i on lie one after the other"
 )
+magnitude = word(
+    "magnitude", "magnitude(v): less than SMALL where all integers of a partial are small"
+)
+get_small = word(
+    "get_small", "get_small(q.part, i): the partial in cell i, all of whose integers are small"
+)
 put = word("put", "put(q.part, i, v): put a partial in cell i, and give it back")
 hold = word("hold", "hold(q, place, v): keep a partial in a place of its own")
 lift = word("lift", "lift(q, x): the partial of one input item")
@@ -128,6 +134,9 @@ size = word("size", "size(at): how many items are in the window")
 
 BELOW = 8
 """Cells that `below` compares at once; a processor does it in two instructions, or one."""
+
+SMALL = 1 << 61
+"""Integers from -SMALL to SMALL - 1 are small: two of them can be added in 64 bits."""
 
 LIFTED, ANSWER, FIRST_FREE = 0, 1, 2
 """Places of `hold` that drivers use; an algorithm's own start at FIRST_FREE."""

@@ -2,7 +2,7 @@
 
 Merged and kept as `moments` has it for one variable. Legend of a state over pairs (x, y):
 
-    N                    pairs
+    N                    pairs, as a double
     X, X_SHIFT           the smallest finite x, the mean of x - X
     Y, Y_SHIFT           the same of y
     XX, XY, YY           sums of (x - x̄)², (x - x̄)(y - ȳ), (y - ȳ)²
@@ -20,7 +20,7 @@ import numpy as np
 from sash.monoids.moments import lesser
 from sash.monoids.monoid import Monoid
 from sash.monoids.recipe import entry, whole
-from sash.monoids.sums import FLOAT64, INT64
+from sash.monoids.sums import FLOAT64
 from sash.monoids.variants import counted, for_pairs, has_null, nullable
 
 N, X, X_SHIFT, Y, Y_SHIFT, XX, XY, YY = range(8)
@@ -73,8 +73,8 @@ def of_pairs(name: str, lower: Callable[[Any], Any], empty: Any = None) -> Monoi
 
     def typed(x: np.dtype, y: np.dtype) -> Monoid:
         return Monoid(
-            name, (0, *(0.0,) * 7), comoments_of, counted(merged), lower,
-            commutative=True, dtype=(INT64, *(FLOAT64,) * 7),
+            name, (0.0,) * 8, comoments_of, counted(merged), lower,
+            commutative=True, dtype=(FLOAT64,) * 8,
         )  # fmt: skip
 
     return nullable(
@@ -98,7 +98,7 @@ def comoments_of(point: Any) -> Any:
     """The co-moments of one pair; NaN deviations of what is not finite."""
     x, x_shift, xx = placed(float(+point[0]))
     y, y_shift, yy = placed(float(+point[1]))
-    return (1, x, x_shift, y, y_shift, xx, xx + yy, yy)
+    return (1.0, x, x_shift, y, y_shift, xx, xx + yy, yy)
 
 
 def merged(a: Any, b: Any) -> Any:

@@ -5,7 +5,8 @@ sums of squares are subtracted. The mean is kept as its distance from the smalle
 as a mean of large numbers that lie close together has no digits left for where it lies
 between them: answers are as precise for 10¹⁵ + x as for x. Legend of a state:
 
-    N                  items
+    N                  items, as a double: most processors cannot make several doubles of 64-bit
+                       integers at once, and then combine one row after the other
     LEAST              the smallest of them
     SHIFT              their mean - LEAST
     M2, M3, M4         sums of (x - mean) to that power
@@ -21,7 +22,7 @@ import numpy as np
 
 from sash.monoids.monoid import Monoid
 from sash.monoids.recipe import entry, whole
-from sash.monoids.sums import FLOAT64, INT64
+from sash.monoids.sums import FLOAT64
 from sash.monoids.variants import counted, for_numbers, nullable
 
 N, LEAST, SHIFT, M2, M3, M4 = range(6)
@@ -120,8 +121,8 @@ def _of_two(name: str, lower: Callable[[Any], Any]) -> Monoid:
 
     def typed(dtype: np.dtype) -> Monoid:
         return Monoid(
-            name, (0, 0.0, 0.0, 0.0), two_moments, counted(merged_two), lower,
-            commutative=True, dtype=(INT64, *(FLOAT64,) * 3),
+            name, (0.0,) * 4, two_moments, counted(merged_two), lower,
+            commutative=True, dtype=(FLOAT64,) * 4,
         )  # fmt: skip
 
     return nullable(
@@ -134,8 +135,8 @@ def _of_four(name: str, lower: Callable[[Any], Any]) -> Monoid:
 
     def typed(dtype: np.dtype) -> Monoid:
         return Monoid(
-            name, (0, 0.0, 0.0, 0.0, 0.0, 0.0), four_moments, counted(merged_four), lower,
-            commutative=True, dtype=(INT64, *(FLOAT64,) * 5),
+            name, (0.0,) * 6, four_moments, counted(merged_four), lower,
+            commutative=True, dtype=(FLOAT64,) * 6,
         )  # fmt: skip
 
     return nullable(
@@ -147,14 +148,14 @@ def two_moments(x: Any) -> Any:
     """The first two moments of one item: NaN deviations of what is not finite, as in Spark."""
     v = float(+x)
     zero = v - v
-    return (1, v, zero, zero)
+    return (1.0, v, zero, zero)
 
 
 def four_moments(x: Any) -> Any:
     """The first four moments of one item; NaN deviations as above."""
     v = float(+x)
     zero = v - v
-    return (1, v, zero, zero, zero, zero)
+    return (1.0, v, zero, zero, zero, zero)
 
 
 def lesser(a: Any, b: Any) -> Any:

@@ -86,7 +86,7 @@ def _r2(v: Any) -> Any:
 
 
 def _count(v: Any) -> Any:
-    return v[N]
+    return int(v[N])
 
 
 def _avgx(v: Any) -> Any:

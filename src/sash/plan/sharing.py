@@ -28,19 +28,21 @@ class Part:
     """Where in a state another one lies.
 
     `seen`: where the typed state says whether it has anything; the variant over objects
-    has no such flag, and begins one place earlier.
+    has no such flag, and begins one place earlier. `is_double`: whether a count is kept as a
+    double.
     """
 
     place: int
     seen: int | None = None
+    is_double: bool = False
 
 
 VIEWS: dict[tuple[Any, Any], Part] = {
     (m.Mean, m.Count): Part(0),
     (m.Mean, m.Sum): Part(1),
     (m.GeoMean, m.Count): Part(0),
-    (m.Var, m.Count): Part(0),
-    (m.StdDev, m.Count): Part(0),
+    (m.Var, m.Count): Part(0, is_double=True),
+    (m.StdDev, m.Count): Part(0, is_double=True),
     (m.MaxCount, m.Max): Part(0),
     (m.MinCount, m.Min): Part(0),
     (m.Range, m.Min): Part(0),
@@ -144,7 +146,9 @@ def view(server: Monoid, served: Monoid) -> View | None:
     if part is None:
         return None
     if server.identity is None:
-        return _of_objects(part.place - (part.seen is not None), served.identity)
+        return _of_objects(part, served.identity)
+    if part.is_double:
+        return _count_at(part.place)
     if not _fits(server, served, part):
         return None
     return _at(part.place) if part.seen is None else _where_seen(part, served.identity)
@@ -219,6 +223,13 @@ def _at(place: int) -> View:
     return part
 
 
+def _count_at(place: int) -> View:
+    def part(v: Any) -> Any:
+        return int(v[place])
+
+    return part
+
+
 def _where_seen(found: Part, identity: Any) -> View:
     place, seen = found.place, found.seen
 
@@ -228,9 +239,12 @@ def _where_seen(found: Part, identity: Any) -> View:
     return part
 
 
-def _of_objects(place: int, identity: Any) -> View:
+def _of_objects(found: Part, identity: Any) -> View:
+    place = found.place - (found.seen is not None)
+    read = _count_at(place) if found.is_double else _at(place)
+
     def part(v: Any) -> Any:
-        return identity if v is None else v[place]
+        return identity if v is None else read(v)
 
     return part
 

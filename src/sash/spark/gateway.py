@@ -1,4 +1,4 @@
-"""The JVM that a session starts is ended with it where the start is interrupted."""
+"""The JVM that a session starts: ended where the start is interrupted, or a new one is wanted."""
 
 from __future__ import annotations
 
@@ -34,3 +34,16 @@ def ended_if_interrupted() -> Iterator[None]:
         raise
     finally:
         names["Popen"] = original
+
+
+def end_java() -> None:
+    """End the JVM of sessions that have been stopped, so that the next session starts a new one.
+
+    PySpark keeps it, with all that it has loaded and compiled, until the process ends.
+    """
+    gateway: Any = SparkContext._gateway
+    if gateway is not None:
+        SparkContext._gateway = SparkContext._jvm = None
+        gateway.shutdown()
+        gateway.proc.stdin.close()  # it ends when this pipe does
+        gateway.proc.wait()
