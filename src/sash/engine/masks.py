@@ -24,7 +24,7 @@ from sash.engine.tape import Tape
 from sash.kernel.compiled import compiled
 from sash.kernel.drivers import row_at
 from sash.kernel.layout import Layout
-from sash.kernel.words import IN_STEP, Int8, Memory, Windows, attach
+from sash.kernel.words import IN_STEP, Int8, Int64, Memory, Windows, attach
 from sash.kernel.words import numbers as integers
 from sash.monoids.monoid import Monoid
 from sash.monoids.variants import where_true
@@ -36,6 +36,9 @@ from sash.windows.frames import OwnBounds
 
 FEW = 2
 """Numbers of a partial up to which rows that do not pass are lifted, too."""
+
+STRETCH = 1 << 10
+"""Windows that are looked at together, at most, to see that none is empty."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,7 @@ class MaskedInputs:
         assert dtypes is not None
         self._tapes = [Tape(dtype) for dtype in dtypes]
         self._taken = Tape(np.uint8)
+        self._youngest = np.empty(0, np.int64)
 
     def take(self, columns: list[pa.Array]) -> None:
         """Take the rows of a batch: values, and the condition."""
@@ -113,27 +117,22 @@ class MaskedInputs:
         first, *others = bounds.parts if isinstance(bounds, Pieces) else (bounds,)
         none = self._empty(first)
         for piece in others:
-            if none is None:
-                return None
-            more = self._empty(piece)
-            none = None if more is None else none & more
-        return none if none is not None and none.any() else None
+            more = None if none is None else self._empty(piece)
+            none = None if none is None or more is None else none & more
+        return none
 
     def _empty(self, bounds: Bounds) -> np.ndarray | None:
+        rows, found = len(self._taken), np.zeros(len(bounds), np.bool_)
+        if len(self._youngest) <= rows:
+            self._youngest = np.empty(rows + 1, np.int64)  # is written where windows may be empty
+        arrays = self._taken.data, self._youngest.ctypes.data, found.ctypes.data
+        memory = (*(number for address in arrays for number in (address, 0)), 0)
+        ends, stretch = bounds.ends, max(1, min(bounds.longest // 3, STRETCH))
         if not bounds.grow:
-            return self._counted(bounds) == 0
-        found = np.zeros(len(bounds), np.bool_)
-        memory = (self._taken.data, 0, found.ctypes.data, 0, 0)
-        asked = Asked(self.base, *bounds.ends, bounds.longest, bounds.shape)
-        stretch = max(1, bounds.longest // 4)
-        return found if search()(memory, asked.compiled(), stretch) else None
-
-    def _counted(self, bounds: Bounds) -> np.ndarray:
-        """How many rows of windows that lie anywhere are taken."""
-        before = np.zeros(len(self._taken) + 1, np.int64)
-        np.cumsum(self._taken.values, out=before[1:])
-        lo, hi = (np.clip(side - self.base, 0, len(self._taken)) for side in (bounds.lo, bounds.hi))
-        return before[np.maximum(lo, hi)] - before[lo]
+            ends = tuple(np.ascontiguousarray(x, np.int64) for x in (bounds.lo, bounds.hi))
+            stretch = 0
+        windows = Asked(self.base, *ends, bounds.longest, bounds.shape).compiled()
+        return found if search()(memory, windows, rows, stretch) else None
 
     def forget(self, row: int, known: int) -> None:
         """Forget what no window reaches, and no reader has to take in."""
@@ -142,21 +141,25 @@ class MaskedInputs:
 
 
 class Columns(NamedTuple):
-    """The columns that `find_empty` reads and writes."""
+    """The columns that `find_empty` reads and writes; rows are counted from the first at hand."""
 
-    taken: Int8  # from row `base` on
+    taken: Int8
+    youngest: Int64  # before each row that is looked at, the youngest that is taken
     empty: Int8  # whether each window is, at first not
     held: int
 
 
-def find_empty(memory: Memory, windows: Windows, stretch: int) -> int:
-    """Marks windows in which no row is taken, and counts them; their ends only grow.
+def find_empty(memory: Memory, windows: Windows, rows: int, stretch: int) -> int:
+    """Marks windows in which no row is taken, and counts them.
 
-    Where the youngest row that is taken, of those before the end of the first window of a
-    stretch, is in the last one too, no window of the stretch is empty. Few windows are looked
-    at where a stretch is long; it has to be shorter than windows are.
+    Ends that only grow are looked at by stretches of windows: where the youngest row that is
+    taken before the end of the first one is in the last one too, none of them is empty. 0: ends
+    go anywhere, in some `rows`.
     """
     q = attach(memory)
+    if stretch == 0:
+        find_youngest(q, 0, rows, -1)
+        return mark_empty(q, windows, 0, windows.n)
     begins, ends, n = integers(windows.lo), integers(windows.hi), windows.n
     in_step, base = windows.shape == IN_STEP, windows.base
     count, youngest, seen = 0, -1, 0
@@ -167,19 +170,37 @@ def find_empty(memory: Memory, windows: Windows, stretch: int) -> int:
         row, least = end - 1, max(seen, begin)
         while row >= least and not q.taken[row]:
             row -= 1
-        if row >= least:
-            youngest = row
+        youngest = row if row >= least else youngest
         if youngest >= begin:
             seen = end
             continue
-        for i in range(first, last + 1):
-            begin = row_at(windows.lo, begins, i, in_step) - base
-            end = row_at(windows.hi, ends, i, in_step) - base
-            for row in range(max(seen, begin), end):
-                youngest = row if q.taken[row] else youngest
-            seen = max(seen, end)
-            q.empty[i] = youngest < begin
-            count += youngest < begin
+        start = max(seen, row_at(windows.lo, begins, first, in_step) - base)
+        seen = row_at(windows.hi, ends, last, in_step) - base
+        youngest = find_youngest(q, start, seen, youngest)
+        count += mark_empty(q, windows, first, last + 1)
+    return count
+
+
+def find_youngest(q: Any, row: int, end: int, youngest: int) -> int:
+    """The youngest row that is taken, before each row up to `end`; and the last one."""
+    q.youngest[row] = youngest
+    for i in range(row, end):
+        youngest = i if q.taken[i] else youngest
+        q.youngest[i + 1] = youngest
+    return youngest
+
+
+def mark_empty(q: Any, windows: Windows, first: int, stop: int) -> int:
+    """Marks the empty ones of some windows, and counts them."""
+    begins, ends = integers(windows.lo), integers(windows.hi)
+    in_step, base = windows.shape == IN_STEP, windows.base
+    count = 0
+    for i in range(first, stop):
+        begin = row_at(windows.lo, begins, i, in_step) - base
+        end = row_at(windows.hi, ends, i, in_step) - base
+        empty = end <= begin or q.youngest[end] < begin
+        q.empty[i] = empty
+        count += empty
     return count
 
 

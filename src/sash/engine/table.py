@@ -59,8 +59,8 @@ def _aggregate(query: Query, table: pa.Table, threads: int | None, options: Opti
                 found = ChangedWindows(plan).of(found)
             return with_keys(query, table, codes, by_end(inner, found))
         plan = plan_of(replace(query, by=()), rows.table.schema, over_table(query, options))
-        for name, answers in run_rows(plan, rows, team).items():
-            table = table.append_column(name, answers if order is None else order.back(answers))
+        for name, answers in run_rows(plan, rows, team, order).items():
+            table = table.append_column(name, answers)
     return table
 
 
@@ -149,13 +149,16 @@ def run_periods(plan: Plan, rows: Sorted, team: Team) -> pa.Table:
     return output_schema(plan.query, rows.table.schema).empty_table()
 
 
-def run_rows(plan: Plan, rows: Sorted, team: Team) -> dict[str, pa.Array | pa.ChunkedArray]:
-    """The answers of sorted rows by name, a thread for each part of them."""
+def run_rows(
+    plan: Plan, rows: Sorted, team: Team, order: Arrangement | None
+) -> dict[str, pa.Array | pa.ChunkedArray]:
+    """The answers of sorted rows by name, a thread for each part of them, in the order that rows
+    had."""
     names, n = plan.query.outputs, rows.table.num_rows
     if n == 0:
         empty = output_schema(plan.query, rows.table.schema).empty_table()
         return {name: empty.column(name) for name in names}
-    columns = {name: Filling(n) for name in names}
+    columns = {name: Filling(n, marks=order is not None) for name in names}
 
     def fill(part: Part) -> None:
         row, places = part.begin, {name: c.room_from(part.begin) for name, c in columns.items()}
@@ -169,4 +172,5 @@ def run_rows(plan: Plan, rows: Sorted, team: Team) -> dict[str, pa.Array | pa.Ch
             row += found.num_rows
 
     team.map(fill, split(plan.query, rows, team))
-    return {name: column.column() for name, column in columns.items()}
+    back = Filling.column if order is None else order.back_of
+    return {name: back(column) for name, column in columns.items()}
