@@ -129,8 +129,8 @@ class MaskedInputs:
         memory = (*(number for address in arrays for number in (address, 0)), 0)
         ends, stretch = bounds.ends, max(1, min(bounds.longest // 3, STRETCH))
         if not bounds.grow:
-            ends = tuple(np.ascontiguousarray(x, np.int64) for x in (bounds.lo, bounds.hi))
-            stretch = 0
+            lo, hi = (np.ascontiguousarray(x, np.int64) for x in (bounds.lo, bounds.hi))
+            ends, stretch = (lo, hi), 0
         windows = Asked(self.base, *ends, bounds.longest, bounds.shape).compiled()
         return found if search()(memory, windows, rows, stretch) else None
 
