@@ -122,17 +122,18 @@ class MaskedInputs:
         return none
 
     def _empty(self, bounds: Bounds) -> np.ndarray | None:
-        rows, found = len(self._taken), np.zeros(len(bounds), np.bool_)
-        if len(self._youngest) <= rows:
-            self._youngest = np.empty(rows + 1, np.int64)  # is written where windows may be empty
+        found = np.zeros(len(bounds), np.bool_)
+        if len(self._youngest) <= len(self._taken):  # is written where windows may be empty
+            self._youngest = np.empty(len(self._taken) + 1, np.int64)
         arrays = self._taken.data, self._youngest.ctypes.data, found.ctypes.data
         memory = (*(number for address in arrays for number in (address, 0)), 0)
-        ends, stretch = bounds.ends, max(1, min(bounds.longest // 3, STRETCH))
-        if not bounds.grow:
+        ends, rows = bounds.ends, (0, 0)
+        stretch = max(1, min(bounds.longest // 3, STRETCH)) if bounds.grow else 0
+        if not bounds.grow and len(bounds):
             lo, hi = (np.ascontiguousarray(x, np.int64) for x in (bounds.lo, bounds.hi))
-            ends, stretch = (lo, hi), 0
+            ends, rows = (lo, hi), (int(lo.min()) - self.base, int(hi.max()) - self.base)
         windows = Asked(self.base, *ends, bounds.longest, bounds.shape).compiled()
-        return found if search()(memory, windows, rows, stretch) else None
+        return found if search()(memory, windows, *rows, stretch) else None
 
     def forget(self, row: int, known: int) -> None:
         """Forget what no window reaches, and no reader has to take in."""
@@ -149,16 +150,16 @@ class Columns(NamedTuple):
     held: int
 
 
-def find_empty(memory: Memory, windows: Windows, rows: int, stretch: int) -> int:
+def find_empty(memory: Memory, windows: Windows, start: int, stop: int, stretch: int) -> int:
     """Marks windows in which no row is taken, and counts them.
 
     Ends that only grow are looked at by stretches of windows: where the youngest row that is
     taken before the end of the first one is in the last one too, none of them is empty. 0: ends
-    go anywhere, in some `rows`.
+    go anywhere in rows `start` to `stop`.
     """
     q = attach(memory)
     if stretch == 0:
-        find_youngest(q, 0, rows, -1)
+        find_youngest(q, max(0, start), stop, -1)
         return mark_empty(q, windows, 0, windows.n)
     begins, ends, n = integers(windows.lo), integers(windows.hi), windows.n
     in_step, base = windows.shape == IN_STEP, windows.base
@@ -175,7 +176,7 @@ def find_empty(memory: Memory, windows: Windows, rows: int, stretch: int) -> int
             seen = end
             continue
         start = max(seen, row_at(windows.lo, begins, first, in_step) - base)
-        seen = row_at(windows.hi, ends, last, in_step) - base
+        seen = max(start, row_at(windows.hi, ends, last, in_step) - base)
         youngest = find_youngest(q, start, seen, youngest)
         count += mark_empty(q, windows, first, last + 1)
     return count
