@@ -17,7 +17,7 @@ from sash.engine.masks import MaskedInputs, MaskedState, masked
 from sash.engine.pieces import Pieces
 from sash.engine.ranks import Ranks
 from sash.monoids.variants import where_true
-from sash.plan.plan import State
+from sash.plan.plan import State, plan_of
 from sash.testing import check_laws
 
 FRAMES = {
@@ -82,6 +82,21 @@ def test_answers_are_those_of_the_rows_that_pass(
     left_out = work.agg(**asked)
     for name in asked:
         ours, theirs = found.column(name).to_pylist(), left_out.column(name).to_pylist()
+        assert ours == pytest.approx(theirs, abs=0 if name != "spread" else 1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("size", [1, 37])
+def test_rows_that_come_in_batches_have_the_same_answers(frame: str, size: int) -> None:
+    table = sample(300, 0.2, 0.1, 4, 6).sort_by([("k", "ascending"), ("t", "ascending")])
+    work = sash.windowed(table, "k", time="t")
+    asked = {name: a.over(FRAMES[frame]) for name, a in ASKED.items()}
+    plan = plan_of(work.query(**asked), table.schema)
+    batches = table.combine_chunks().to_batches(max_chunksize=size)
+    found = pa.Table.from_batches(list(row_windows.run(plan, batches)))
+    wanted = work.agg(**asked)
+    for name in asked:
+        ours, theirs = found.column(name).to_pylist(), wanted.column(name).to_pylist()
         assert ours == pytest.approx(theirs, abs=0 if name != "spread" else 1e-9, nan_ok=True)
 
 
