@@ -87,8 +87,9 @@ def calls() -> Iterator[tuple[Any, dict[str, Aggregation]]]:
         for frame in (BY_TIME, BY_ROWS, FEW_ROWS):
             for asked in _of_numbers(kind):
                 yield _windows(kind), {name: a.over(frame) for name, a in asked.items()}
+        in_order = _windows(kind, in_order=True)  # so that a condition goes with the times
         for asked in _usual():
-            yield _windows(kind), {n: a.where("ok").over(BY_TIME) for n, a in asked.items()}
+            yield in_order, {n: a.where("ok").over(BY_TIME) for n, a in asked.items()}
         for asked in _of_numbers(kind):
             yield _windows(kind).every(BY_TIME), {n: a.over(BY_TIME) for n, a in asked.items()}
     for kind in (pa.bool_(), pa.timestamp("us"), pa.string(), pa.decimal128(18, 2)):
