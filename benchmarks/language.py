@@ -4,6 +4,7 @@
     python -m benchmarks.language --keys 1000 --windows 100
     python -m benchmarks.language --times distinct  no two rows have one time
     python -m benchmarks.language --frame centred   as many rows after the row as before it
+    python -m benchmarks.language --passing 0.01    one row in a hundred passes the filter
 
 Figures are the time of each over that of the plain aggregation (`plain ns`: nanoseconds per
 row), the best of several runs taken in turns; 1.3 is what is promised, except where rows on both
@@ -30,13 +31,13 @@ EXCLUDED = ["current row", "group", "ties"]
 
 
 def rows(options: argparse.Namespace) -> pa.Table:
-    """Rows in order of time, one per microsecond on average; half of them pass `ok`."""
+    """Rows in order of time, one per microsecond on average; a share of them passes `ok`."""
     rng, n = np.random.default_rng(1), options.rows
     gaps = rng.integers(1, 3, n) if options.times == "distinct" else rng.poisson(1.0, n)
     columns = {
         "t": np.cumsum(gaps).astype("datetime64[us]"),
         "x": rng.random(n),
-        "ok": rng.random(n) < 0.5,
+        "ok": rng.random(n) < options.passing,
     }
     if options.keys:
         columns["k"] = rng.integers(0, options.keys, n)
@@ -66,7 +67,9 @@ def compare(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
         for name in options.aggregations:
             work = sash.windowed(data, by, time="t")
             runs: dict[str, Callable[[], Any]] = {
-                form: partial(work.agg, y=one) for form, one in asked(name, frame).items()
+                form: partial(work.agg, y=one)
+                for form, one in asked(name, frame).items()
+                if options.forms is None or form in ("plain", *options.forms)
             }
             for run in runs.values():
                 run()
@@ -81,15 +84,19 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=form)
     parser.add_argument("--rows", type=int, default=2_000_000)
     parser.add_argument("--windows", nargs="+", type=int, default=[1000])
-    parser.add_argument("--aggregations", nargs="+", default=NAMES, choices=NAMES)
+    parser.add_argument("--aggregations", nargs="+", default=NAMES, choices=[*NAMES, "count"])
     parser.add_argument("--times", choices=["random", "distinct"], default="random")
     parser.add_argument("--frame", choices=["past", "centred"], default="past")
     parser.add_argument("--keys", type=int, default=0, help="how many; 0: rows have none")
+    parser.add_argument("--passing", type=float, default=0.5, help="the share of rows that pass")
+    parser.add_argument("--forms", nargs="+", help="only these of each aggregation, and plain")
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--out", default="benchmarks/results")
     options = parser.parse_args(arguments)
     name = f"language_{options.times}_{options.frame}"
-    report(name + f"_{options.keys}_keys" * bool(options.keys), compare(options), options.out)
+    name += f"_{options.keys}_keys" * bool(options.keys)
+    name += f"_{options.passing}_pass" * (options.passing != 0.5)
+    report(name, compare(options), options.out)
 
 
 if __name__ == "__main__":

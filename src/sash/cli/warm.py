@@ -87,6 +87,9 @@ def calls() -> Iterator[tuple[Any, dict[str, Aggregation]]]:
         for frame in (BY_TIME, BY_ROWS, FEW_ROWS):
             for asked in _of_numbers(kind):
                 yield _windows(kind), {name: a.over(frame) for name, a in asked.items()}
+        in_order = _windows(kind, in_order=True)  # so that a condition goes with the times
+        for asked in _usual():
+            yield in_order, {n: a.where("ok").over(BY_TIME) for n, a in asked.items()}
         for asked in _of_numbers(kind):
             yield _windows(kind).every(BY_TIME), {n: a.over(BY_TIME) for n, a in asked.items()}
     for kind in (pa.bool_(), pa.timestamp("us"), pa.string(), pa.decimal128(18, 2)):
@@ -106,12 +109,12 @@ def calls() -> Iterator[tuple[Any, dict[str, Aggregation]]]:
     for kind, key, in_order, nulls in itertools.product(
         NUMBERS, (None, "k", "s", "d"), (True, False), (True, False)
     ):
-        usual = next(_of_numbers(kind))
+        usual = next(_usual())
         windows = _windows(kind, key=key, in_order=in_order, nulls=nulls)
         yield windows, {name: a.over(BY_TIME) for name, a in usual.items()}
 
 
-def _of_numbers(kind: pa.DataType) -> Iterator[dict[str, Aggregation]]:
+def _usual() -> Iterator[dict[str, Aggregation]]:
     usual = {"count": sf.count("x"), "sum": sf.sum("x"), "mean": sf.mean("x"), "min": sf.min("x"),
              "max": sf.max("x"), "stddev": sf.stddev("x")}  # fmt: skip
     yield usual
@@ -119,10 +122,14 @@ def _of_numbers(kind: pa.DataType) -> Iterator[dict[str, Aggregation]]:
         yield {name: usual[name] for name in some}
     for name, aggregation in usual.items():
         yield {name: aggregation}
+
+
+def _of_numbers(kind: pa.DataType) -> Iterator[dict[str, Aggregation]]:
+    yield from _usual()
     if pa.types.is_int64(kind) or pa.types.is_float64(kind):
         variance = sf.variance("x")
         yield {"variance": variance}
-        yield {"variance": variance, "stddev": usual["stddev"]}
+        yield {"variance": variance, "stddev": sf.stddev("x")}
         yield {"best": sf.argmax("x", "s"), "worst": sf.argmin("x", "s"), **_of_any(kind)}
         yield {"median": sf.median("x"), "range": sf.range("x"), "product": sf.product("x")}
 
@@ -150,8 +157,9 @@ def _windows(
     x = pa.array([None if nulls and v % 5 == 0 else int(v % 7) for v in i], pa.int32())
     x = x.cast(pa.int64()).cast(kind) if pa.types.is_timestamp(kind) else x.cast(kind)
     names = pa.array([str(v % 3) for v in i])
+    times = pa.array(i * 1_000_000).cast(pa.timestamp("us"))
     columns = {"k": i % 3, "s": names, "d": names.dictionary_encode(), "i": i, "f": i * 1.0,
-               "t": pa.array(i * 1_000_000).cast(pa.timestamp("us")), "x": x}  # fmt: skip
+               "t": times, "x": x, "ok": i % 2 == 0}  # fmt: skip
     return sash.windowed(pa.table(columns), by=[] if key is None else [key], time=time)
 
 

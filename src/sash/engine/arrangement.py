@@ -8,6 +8,7 @@ once, then each of the short runs that this gives.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -15,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from sash.engine import partition as loops
-from sash.engine.fixed import is_movable, rebuilt, room
+from sash.engine.fixed import Filling, is_movable, rebuilt, room
+from sash.engine.flags import go_together, moved_together
 from sash.engine.team import Team
 
 INT64 = np.dtype(np.int64)
@@ -62,11 +64,24 @@ class Arrangement:
             return column.take(pa.array(self.order))
         return rebuilt(column, lambda cells: self._move(cells, self._by_rank))
 
+    def into_together(self, flags: pa.Array, times: pa.Array) -> tuple[pa.Array, pa.Array] | None:
+        """A column of booleans and that of time, in order, at the cost of little more than one;
+        None where they cannot go together."""
+        if not self._by_rank or not go_together(flags, times):
+            return None
+        return moved_together(flags, times, self._places, self._team)
+
     def back(self, column: pa.Array) -> pa.Array:
         """A column of answers in the order that rows had."""
         if not is_movable(column.type):
             return column.take(pa.array(self.ranks))
         return rebuilt(column, lambda cells: self._move(cells, not self._by_rank))
+
+    def back_of(self, answers: Filling) -> pa.Array:
+        """The answers that have been put there, in the order that rows had."""
+        move = functools.partial(self._move, scatters=not self._by_rank)
+        found = answers.moved(move, self._team)
+        return self.back(answers.column()) if found is None else found
 
     @property
     def codes(self) -> np.ndarray:

@@ -54,6 +54,14 @@ def numbers(column: pa.Array) -> np.ndarray:
     return np.ascontiguousarray(column.to_numpy(zero_copy_only=False))
 
 
+def without_nulls(column: pa.Array) -> pa.Array:
+    """A column of numbers with any values in the place of its nulls."""
+    if not column.null_count:
+        return column
+    buffers = [None, *column.buffers()[1:]]
+    return pa.Array.from_buffers(column.type, len(column), buffers, offset=column.offset)
+
+
 def objects(column: pa.Array) -> list[Any]:
     """The values of a column as Python objects."""
     return column.to_pylist()
@@ -88,7 +96,7 @@ def with_empty(
     if isinstance(values, list):
         filling = [nothing if e else v for v, e in zip(values, empty.tolist(), strict=True)]
         return answers_as(filling, nulls, kind)
-    values[empty] = np.zeros(1, values.dtype)[0]
+    values[np.flatnonzero(empty)] = np.zeros(1, values.dtype)[0]  # mostly few
     return filled(answers_as(values, nulls, kind), empty, nothing)
 
 

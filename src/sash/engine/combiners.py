@@ -13,7 +13,8 @@ import pyarrow as pa
 from sash.engine.bounds import Bounds
 from sash.engine.columns import EXACT, leaves, with_empty
 from sash.engine.fixed import Room, room
-from sash.engine.inputs import Inputs, ObjectInputs, SharedInputs
+from sash.engine.inputs import AnyInputs, Inputs, ObjectInputs, SharedInputs
+from sash.engine.masks import MaskedInputs, MaskedState
 from sash.kernel.answers import Allocate, new_array
 from sash.monoids.monoid import Monoid, same
 from sash.plan.plan import Plan, State
@@ -29,7 +30,7 @@ class Combiner:
         assert state.choice is not None
         kinds = kinds or [plan.schema.field(name).type for name in state.columns]
         self._window = ALGORITHMS[state.choice.algorithm](state.monoid)
-        self._inputs: Inputs | ObjectInputs = (Inputs if state.typed else ObjectInputs)(kinds)
+        self._inputs = inputs_of(state, kinds)
         self._shares = False  # whether others read the inputs too, and someone else fills them
         self._typed, self._state, self._results = state.typed, state, results_of(plan, state)
         self._spares = [Spare() for _ in self._results]
@@ -59,7 +60,8 @@ class Combiner:
 
     def answer(self, bounds: Bounds) -> list[pa.Array]:
         known = self.known(bounds)
-        return as_arrow(self._state, self._results, *self.follow(known, self._memory), known.empty)
+        found = self.follow(known, self._memory)
+        return as_arrow(self._state, self._results, *found, self._inputs.empty(known))
 
     def follow(self, known: Bounds, allocate: Allocate = new_array) -> tuple[Any, Any]:
         """The answers over windows of known rows, and which are null."""
@@ -80,6 +82,13 @@ class Combiner:
     def forget(self, row: int) -> None:
         if not self._shares:
             self._inputs.forget(row, self.reached)
+
+
+def inputs_of(state: State, kinds: list[pa.DataType]) -> AnyInputs:
+    """What a state reads of columns of these types."""
+    if isinstance(state, MaskedState):
+        return MaskedInputs(kinds)
+    return Inputs(kinds) if state.typed else ObjectInputs(kinds)
 
 
 class SearchingCombiner(Combiner):

@@ -10,6 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sash.engine.team import Team
+
+Move = Callable[[np.ndarray], np.ndarray]
+"""A function that brings cells to other places."""
+
 Room = Callable[[int, Any], np.ndarray]
 """A function that gives an array of n numbers of a dtype, to be written."""
 
@@ -73,7 +78,7 @@ def is_movable(kind: pa.DataType) -> bool:
     return is_fixed(kind) or pa.types.is_boolean(kind)
 
 
-def rebuilt(column: pa.Array, move: Callable[[np.ndarray], np.ndarray]) -> pa.Array:
+def rebuilt(column: pa.Array, move: Move) -> pa.Array:
     """A column whose values, and what says which are null, have been moved."""
     known = move(known_of(column)) if column.null_count else None
     if pa.types.is_boolean(column.type):
@@ -81,11 +86,23 @@ def rebuilt(column: pa.Array, move: Callable[[np.ndarray], np.ndarray]) -> pa.Ar
     return column_of(column.type, move(cells_of(column)), known)
 
 
-class Filling:
-    """A column that is filled piece by piece, from several threads; its memory is made once."""
+MARK = np.array(0xFFF85AA55AA55AA5, np.uint64)[()]
+"""A cell of 64 bits that few columns have: as a double, a NaN that no processor makes."""
 
-    def __init__(self, n: int) -> None:
-        self._n, self._lock = n, Lock()
+FEW = 16
+"""Nulls are marked where they are at most one in so many."""
+
+
+class Filling:
+    """A column that is filled piece by piece, from several threads; its memory is made once.
+
+    Where it is moved then, few nulls are marked in their cells as well, which tells where they go:
+    to move what says which values are null would take as long as to move the values.
+    """
+
+    def __init__(self, n: int, marks: bool = False) -> None:
+        """`marks`: whether few nulls are marked, for `moved`."""
+        self._n, self._lock, self._nulls, self._marks = n, Lock(), 0, marks
         self._kind: pa.DataType | None = None
         self._cells = self._known = np.empty(0, np.uint8)
         self._pieces: dict[int, pa.Array] = {}  # of a type without cells
@@ -118,7 +135,22 @@ class Filling:
             with self._lock:
                 if not len(self._known):
                     self._known = np.ones(self._n, np.uint8)
+                self._nulls += piece.null_count
+                self._marks &= cells.itemsize == 8 and piece.null_count * FEW <= len(piece)
             self._known[rows] = known_of(piece)
+            if self._marks:
+                cells[np.flatnonzero(self._known[rows] == 0)] = MARK
+
+    def moved(self, move: Move, team: Team) -> pa.Array | None:
+        """All that has been put, moved, its nulls told by their marks; None: not all of them are
+        marked, or a value looks like a mark."""
+        if self._kind is None or not len(self._known) or not self._marks:
+            return None
+        cells, known = move(self._cells), room(self._n, np.bool_)
+        team.over(self._n, lambda a, b: np.not_equal(cells[a:b], MARK, out=known[a:b]))
+        if np.count_nonzero(known) != self._n - self._nulls:
+            return None
+        return column_of(self._kind, cells, known)
 
     def column(self) -> pa.Array | pa.ChunkedArray:
         """All that has been put."""

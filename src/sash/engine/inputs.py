@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -14,6 +15,28 @@ from sash.engine.pieces import Pieces
 from sash.engine.ranks import Ranks
 from sash.engine.tape import Tape
 from sash.plan.types import number_types
+
+
+class AnyInputs(Protocol):
+    """The values of some columns, by row or by known row."""
+
+    @property
+    def values(self) -> Any: ...
+
+    @property
+    def base(self) -> int: ...
+
+    def take(self, columns: list[pa.Array]) -> None:
+        """Take the rows of a batch."""
+
+    def known(self, bounds: Bounds | Pieces) -> Any:
+        """Windows of rows as windows of values."""
+
+    def empty(self, known: Bounds | Pieces) -> np.ndarray | None:
+        """Which windows of values have none that counts; None: all have some."""
+
+    def forget(self, row: int, known: int) -> None:
+        """Forget the values before `known`, and what is kept of rows before `row`."""
 
 
 class Inputs:
@@ -38,6 +61,10 @@ class Inputs:
         if self._block is None or self._block[0] is not bounds:
             self._block = (bounds, self._ranks.of(bounds))
         return self._block[1]
+
+    def empty(self, known: Bounds | Pieces) -> np.ndarray | None:
+        """Which windows of known rows have none; None: all have some."""
+        return known.empty
 
     @property
     def values(self) -> Any:
@@ -73,6 +100,10 @@ class ObjectInputs:
         """The windows as they are: nulls are the monoid's own business."""
         return bounds
 
+    def empty(self, known: Bounds | Pieces) -> np.ndarray | None:
+        """Which windows have no rows; None: all have some."""
+        return known.empty
+
     def forget(self, row: int, known: int) -> None:
         """Forget the values before a row."""
         del self.values[: max(0, known - self.base)]
@@ -90,11 +121,9 @@ class SharedInputs:
     """The inputs of all states, one for each set of columns."""
 
     def __init__(self) -> None:
-        self._of: dict[Any, tuple[Inputs | ObjectInputs, list[Reader]]] = {}
+        self._of: dict[Any, tuple[AnyInputs, list[Reader]]] = {}
 
-    def join(
-        self, own: Inputs | ObjectInputs, columns: tuple[str, ...], reader: Reader
-    ) -> Inputs | ObjectInputs:
+    def join(self, own: AnyInputs, columns: tuple[str, ...], reader: Reader) -> AnyInputs:
         """The inputs of these columns that all read; the first reader's own."""
         inputs, readers = self._of.setdefault((columns, type(own)), (own, []))
         readers.append(reader)

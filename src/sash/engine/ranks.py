@@ -16,7 +16,9 @@ from sash.engine.lengths import Lengths
 from sash.engine.pieces import Pieces
 from sash.engine.tape import Tape
 from sash.kernel.compiled import compiled
-from sash.kernel.words import Int8, Int64, Memory, attach
+from sash.kernel.drivers import row_at
+from sash.kernel.words import IN_STEP, Int8, Int64, Memory, Windows, attach, numbers
+from sash.swag.inputs import Asked
 
 
 class Columns(NamedTuple):
@@ -62,14 +64,46 @@ def count_and_keep(memory: Memory, n: int, before: int) -> int:
     return before + count
 
 
-def rank_windows(memory: Memory, n: int, base: int, end: int, known: int) -> int:
-    """n windows among the known rows, of which there are `known` before row `end`."""
+def rank_windows(memory: Memory, n: int, base: int, end: int, known: int, inside: int) -> int:
+    """n windows among the known rows, of which there are `known` before row `end`.
+
+    `inside`: no end is before row `base`, or after the last one that is counted.
+    """
     q = attach(memory)
+    if inside:
+        for i in range(n):
+            q.to_lo[i] = q.ranks[q.lo[i] - base]
+        for i in range(n):
+            q.to_hi[i] = q.ranks[q.hi[i] - base]
+        return n
     for i in range(n):
         q.to_lo[i] = rank(q, q.lo[i], base, end, known)
     for i in range(n):
         q.to_hi[i] = rank(q, q.hi[i], base, end, known)
     return n
+
+
+def count_windows(memory: Memory, windows: Windows, end: int, known: int, inside: int) -> int:
+    """How many known rows each window has, as `rank_windows` ranks them."""
+    q = attach(memory)
+    n, base, in_step = windows.n, windows.base, windows.shape == IN_STEP
+    begins, ends = numbers(windows.lo), numbers(windows.hi)
+    if inside and not in_step:
+        for i in range(n):
+            q.sizes[i] = q.ranks[ends[i] - base] - q.ranks[begins[i] - base]
+        return n
+    for i in range(n):
+        lo, hi = row_at(windows.lo, begins, i, in_step), row_at(windows.hi, ends, i, in_step)
+        q.sizes[i] = rank(q, hi, base, end, known) - rank(q, lo, base, end, known)
+    return n
+
+
+class Sizes(NamedTuple):
+    """The columns that `count_windows` reads and writes."""
+
+    ranks: Int64
+    sizes: Int64
+    held: int
 
 
 def rank(q: Any, row: int, base: int, end: int, known: int) -> int:
@@ -144,8 +178,27 @@ class Ranks:
         places = (number for a in arrays for number in (a.ctypes.data, 0))
         memory = (0, 0, tape.data, 0, *places, 0)
         end = tape.base + len(tape)
-        loop(rank_windows)(memory, n, tape.base, end, self._known)
+        loop(rank_windows)(memory, n, tape.base, end, self._known, self._has(bounds))
         return measured(lo, hi) if bounds.grow else Bounds.of(lo, hi)
+
+    def sizes(self, bounds: Bounds | Pieces) -> np.ndarray:
+        """How many known rows windows have."""
+        tape = self._tape
+        if tape is None or len(tape) == 0 or isinstance(bounds, Pieces):
+            return self.of(bounds).sizes
+        found = room(len(bounds), np.int64)
+        memory = (tape.data, 0, found.ctypes.data, 0, 0)
+        windows = Asked(tape.base, *bounds.ends, bounds.longest, bounds.shape).compiled()
+        end = tape.base + len(tape)
+        loop(count_windows, Sizes)(memory, windows, end, self._known, self._has(bounds))
+        return found
+
+    def _has(self, bounds: Bounds) -> bool:
+        """Whether both ends of all windows are rows that are counted."""
+        assert self._tape is not None
+        (lo, hi), first = bounds.ends, self._tape.base
+        rows = len(bounds) > 0 and bounds.grow
+        return bool(rows and lo[0] >= first and hi[-1] < first + len(self._tape))
 
     def before(self, row: int) -> int:
         """How many known rows come before one."""

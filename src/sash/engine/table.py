@@ -59,8 +59,8 @@ def _aggregate(query: Query, table: pa.Table, threads: int | None, options: Opti
                 found = ChangedWindows(plan).of(found)
             return with_keys(query, table, codes, by_end(inner, found))
         plan = plan_of(replace(query, by=()), rows.table.schema, over_table(query, options))
-        for name, answers in run_rows(plan, rows, team).items():
-            table = table.append_column(name, answers if order is None else order.back(answers))
+        for name, answers in run_rows(plan, rows, team, order).items():
+            table = table.append_column(name, answers)
     return table
 
 
@@ -70,7 +70,13 @@ def needed_columns(query: Query, table: pa.Table, order: Arrangement | None) -> 
     if order is None:
         return needed
     columns = {name: one_array(needed.column(name)) for name in needed.column_names}
-    return pa.table({name: in_order(name, c, query, order) for name, c in columns.items()})
+    found: dict[str, pa.Array] = {}
+    for name, column in columns.items():
+        together = None if found else order.into_together(column, columns[query.time])
+        if together is not None:
+            found = dict(zip((name, query.time), together, strict=True))
+    others = {name: column for name, column in columns.items() if name not in found}
+    return pa.table(found | {name: in_order(name, c, query, order) for name, c in others.items()})
 
 
 def starts_of(codes: Codes | None, order: Arrangement | None, team: Team) -> np.ndarray | None:
@@ -149,13 +155,16 @@ def run_periods(plan: Plan, rows: Sorted, team: Team) -> pa.Table:
     return output_schema(plan.query, rows.table.schema).empty_table()
 
 
-def run_rows(plan: Plan, rows: Sorted, team: Team) -> dict[str, pa.Array | pa.ChunkedArray]:
-    """The answers of sorted rows by name, a thread for each part of them."""
+def run_rows(
+    plan: Plan, rows: Sorted, team: Team, order: Arrangement | None
+) -> dict[str, pa.Array | pa.ChunkedArray]:
+    """The answers of sorted rows by name, a thread for each part of them, in the order that rows
+    had."""
     names, n = plan.query.outputs, rows.table.num_rows
     if n == 0:
         empty = output_schema(plan.query, rows.table.schema).empty_table()
         return {name: empty.column(name) for name in names}
-    columns = {name: Filling(n) for name in names}
+    columns = {name: Filling(n, marks=order is not None) for name in names}
 
     def fill(part: Part) -> None:
         row, places = part.begin, {name: c.room_from(part.begin) for name, c in columns.items()}
@@ -169,4 +178,5 @@ def run_rows(plan: Plan, rows: Sorted, team: Team) -> dict[str, pa.Array | pa.Ch
             row += found.num_rows
 
     team.map(fill, split(plan.query, rows, team))
-    return {name: column.column() for name, column in columns.items()}
+    back = Filling.column if order is None else order.back_of
+    return {name: back(column) for name, column in columns.items()}

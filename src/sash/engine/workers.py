@@ -7,7 +7,7 @@ window can reach any more (`forget`). One file per kind of worker where it is lo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +20,7 @@ from sash.engine.combiners import Combiner
 from sash.engine.decimals import DecimalSum, unscaled
 from sash.engine.excluding import combiner_of
 from sash.engine.inputs import SharedInputs
+from sash.engine.masks import MaskedState, taken_of
 from sash.engine.multiset import Distinct
 from sash.engine.percentiles import Percentile
 from sash.engine.pieces import Pieces
@@ -47,14 +48,16 @@ class Worker(Protocol):
         """No later window reaches rows before this one."""
 
 
-def workers_of(plan: Plan, inputs: Mapping[str | None, SharedInputs]) -> list[Worker]:
+def workers_of(
+    plan: Plan, states: Sequence[State], inputs: Mapping[str | None, SharedInputs]
+) -> list[Worker]:
     """A worker for each state of a plan.
 
     Columns that several combine are in `inputs` once, for each condition that filters them.
     """
     found: list[Worker] = []
     partials: dict[Any, SlicePartials] = {}
-    for state in plan.states:
+    for state in states:
         if state.slices is not None:
             assert state.monoid is not None
             same = (state.slices, state.condition, state.columns, state.monoid.state_digest)
@@ -86,16 +89,19 @@ class RowCount:
 
 
 class NonNullCount:
-    """Counts the rows whose column is not null."""
+    """Counts the rows whose column is not null, all or those that pass a filter."""
 
     def __init__(self, plan: Plan, state: State) -> None:
-        self._ranks = Ranks()
+        self._ranks, self._masked = Ranks(), isinstance(state, MaskedState)
 
     def take(self, columns: list[pa.Array]) -> None:
-        self._ranks.take(columns[0])
+        if self._masked:
+            self._ranks.mark(taken_of(columns))
+        else:
+            self._ranks.take(columns[0])
 
     def answer(self, bounds: Bounds | Pieces) -> list[pa.Array]:
-        return [pa.array(self._ranks.of(bounds).sizes)]
+        return [pa.array(self._ranks.sizes(bounds))]
 
     def forget(self, row: int) -> None:
         self._ranks.forget(row)

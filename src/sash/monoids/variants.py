@@ -114,6 +114,27 @@ def counted(combine: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return combine_seen
 
 
+def where_true(monoid: Monoid, columns: int = 1) -> Monoid:
+    """The monoid over items with one part more, whether they count; those that do not are nothing.
+
+    `columns`: how many parts the monoid's own items have.
+
+    >>> from sash import monoids as m
+    >>> w = where_true(m.Max(dtype="int64"))
+    >>> w.combine(w.lift((3, True)), w.lift((9, False)))
+    3
+    """
+    inner, nothing = monoid.lift, monoid.identity
+
+    def lift_number(x: Any) -> Any:
+        return inner(x[0]) if x[1] else nothing
+
+    def lift_tuple(x: Any) -> Any:
+        return inner(x[:columns]) if x[columns] else nothing
+
+    return monoid.with_(lift=lift_number if columns == 1 else lift_tuple, typed=None)
+
+
 WIDE = {kind: np.dtype(wide) for kind, wide in (("b", "?"), ("i", "i8"), ("u", "i8"), ("f", "f8"))}
 
 

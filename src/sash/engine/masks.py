@@ -1,0 +1,211 @@
+"""Masks: filtered states over all rows, where a row that does not pass is lifted to the identity.
+
+Windows stay those of the frame. To leave rows out, windows have to be numbered among the rows
+that pass: that takes longer than a combine with the identity, where a partial is one number or
+two. States with larger partials leave rows out (`filters.py`), and combine less.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from sash.engine.bounds import Bounds
+from sash.engine.columns import numbers, without_nulls
+from sash.engine.fixed import known_of, true_of
+from sash.engine.frames import time_target
+from sash.engine.lengths import Lengths
+from sash.engine.pieces import Pieces
+from sash.engine.tape import Tape
+from sash.kernel.compiled import compiled
+from sash.kernel.drivers import row_at
+from sash.kernel.layout import Layout
+from sash.kernel.words import IN_STEP, Int8, Int64, Memory, Windows, attach
+from sash.kernel.words import numbers as integers
+from sash.monoids.monoid import Monoid
+from sash.monoids.variants import where_true
+from sash.plan.plan import Plan, State
+from sash.plan.types import number_types
+from sash.swag.inputs import Asked
+from sash.swag.raising import function_may_raise
+from sash.windows.frames import OwnBounds
+
+FEW = 2
+"""Numbers of a partial up to which rows that do not pass are lifted, too."""
+
+STRETCH = 1 << 10
+"""Windows that are looked at together, at most, to see that none is empty."""
+
+
+@dataclass(frozen=True)
+class MaskedState(State):
+    """A state over all rows; its last column says which of them are taken."""
+
+
+def masked(plan: Plan, state: State) -> State:
+    """A filtered state as one over all rows, where that takes less time; else as it is."""
+    if state.condition is None:
+        return state
+    given = {each.name: getattr(state, each.name) for each in fields(state)}
+    given |= {"columns": (*state.columns, state.condition), "condition": None}
+    if state.kind in ("count", "known"):
+        return MaskedState(**given | {"kind": "known"})
+    if state.kind != "combine" or isinstance(plan.frames[state.frame].frame, OwnBounds):
+        return state
+    monoid = state.monoid
+    if monoid is None or not state.typed or state.slices is not None or not lifts_all(monoid):
+        return state
+    return MaskedState(**given | {"monoid": where_true(monoid, len(state.columns))})
+
+
+def lifts_all(monoid: Monoid) -> bool:
+    """Whether rows that do not pass are lifted, too: to the identity."""
+    layout = Layout.of(monoid.identity, monoid.dtype)
+    if layout is None or layout.length is not None or len(layout.leaves) > FEW:
+        return False
+    return not function_may_raise(monoid.lower)  # at windows in which no row passes
+
+
+def taken_of(columns: list[pa.Array]) -> np.ndarray:
+    """Whether each row is taken, as bytes: the last column is true, and none is null."""
+    taken = true_of(columns[-1])
+    for column in columns:
+        if column.null_count:
+            taken &= known_of(column)
+    return taken
+
+
+class MaskedInputs:
+    """All rows of some columns as numbers, and whether each is taken: it passes, and is known."""
+
+    def __init__(self, kinds: list[pa.DataType]) -> None:
+        dtypes = number_types(kinds[:-1])
+        assert dtypes is not None
+        self._tapes = [Tape(dtype) for dtype in dtypes]
+        self._taken = Tape(np.uint8)
+        self._youngest = np.empty(0, np.int64)
+
+    def take(self, columns: list[pa.Array]) -> None:
+        """Take the rows of a batch: values, and the condition."""
+        for tape, column in zip(self._tapes, columns[:-1], strict=True):
+            tape.add(numbers(without_nulls(column)))
+        self._taken.add(taken_of(columns))
+
+    def known(self, bounds: Bounds | Pieces) -> Any:
+        """The windows as they are."""
+        return bounds
+
+    @property
+    def values(self) -> tuple[np.ndarray, ...]:
+        """The values from row `base` on, and which are taken."""
+        return tuple(tape.values if len(tape) else tape.blank for tape in self._both)
+
+    @property
+    def base(self) -> int:
+        return self._taken.base
+
+    @property
+    def _both(self) -> list[Tape]:
+        return [*self._tapes, self._taken]
+
+    def empty(self, bounds: Bounds | Pieces) -> np.ndarray | None:
+        """Which windows have no row that is taken; None: all have some."""
+        first, *others = bounds.parts if isinstance(bounds, Pieces) else (bounds,)
+        none = self._empty(first)
+        for piece in others:
+            more = None if none is None else self._empty(piece)
+            none = None if none is None or more is None else none & more
+        return none
+
+    def _empty(self, bounds: Bounds) -> np.ndarray | None:
+        found = np.zeros(len(bounds), np.bool_)
+        if len(self._youngest) <= len(self._taken):  # is written where windows may be empty
+            self._youngest = np.empty(len(self._taken) + 1, np.int64)
+        arrays = self._taken.data, self._youngest.ctypes.data, found.ctypes.data
+        memory = (*(number for address in arrays for number in (address, 0)), 0)
+        ends, rows = bounds.ends, (0, 0)
+        stretch = max(1, min(bounds.longest // 3, STRETCH)) if bounds.grow else 0
+        if not bounds.grow and len(bounds):
+            lo, hi = (np.ascontiguousarray(x, np.int64) for x in (bounds.lo, bounds.hi))
+            ends, rows = (lo, hi), (int(lo.min()) - self.base, int(hi.max()) - self.base)
+        windows = Asked(self.base, *ends, bounds.longest, bounds.shape).compiled()
+        return found if search()(memory, windows, *rows, stretch) else None
+
+    def forget(self, row: int, known: int) -> None:
+        """Forget what no window reaches, and no reader has to take in."""
+        for tape in self._both:
+            tape.forget(min(row, known))
+
+
+class Columns(NamedTuple):
+    """The columns that `find_empty` reads and writes; rows are counted from the first at hand."""
+
+    taken: Int8
+    youngest: Int64  # before each row that is looked at, the youngest that is taken
+    empty: Int8  # whether each window is, at first not
+    held: int
+
+
+def find_empty(memory: Memory, windows: Windows, start: int, stop: int, stretch: int) -> int:
+    """Marks windows in which no row is taken, and counts them.
+
+    Ends that only grow are looked at by stretches of windows: where the youngest row that is
+    taken before the end of the first one is in the last one too, none of them is empty. 0: ends
+    go anywhere in rows `start` to `stop`.
+    """
+    q = attach(memory)
+    if stretch == 0:
+        find_youngest(q, max(0, start), stop, -1)
+        return mark_empty(q, windows, 0, windows.n)
+    begins, ends, n = integers(windows.lo), integers(windows.hi), windows.n
+    in_step, base = windows.shape == IN_STEP, windows.base
+    count, youngest, seen = 0, -1, 0
+    for first in range(0, n, stretch):
+        last = min(first + stretch, n) - 1
+        begin = row_at(windows.lo, begins, last, in_step) - base
+        end = row_at(windows.hi, ends, first, in_step) - base
+        row, least = end - 1, max(seen, begin)
+        while row >= least and not q.taken[row]:
+            row -= 1
+        youngest = row if row >= least else youngest
+        if youngest >= begin:
+            seen = end
+            continue
+        start = max(seen, row_at(windows.lo, begins, first, in_step) - base)
+        seen = max(start, row_at(windows.hi, ends, last, in_step) - base)
+        youngest = find_youngest(q, start, seen, youngest)
+        count += mark_empty(q, windows, first, last + 1)
+    return count
+
+
+def find_youngest(q: Any, row: int, end: int, youngest: int) -> int:
+    """The youngest row that is taken, before each row up to `end`; and the last one."""
+    q.youngest[row] = youngest
+    for i in range(row, end):
+        youngest = i if q.taken[i] else youngest
+        q.youngest[i + 1] = youngest
+    return youngest
+
+
+def mark_empty(q: Any, windows: Windows, first: int, stop: int) -> int:
+    """Marks the empty ones of some windows, and counts them."""
+    begins, ends = integers(windows.lo), integers(windows.hi)
+    in_step, base = windows.shape == IN_STEP, windows.base
+    count = 0
+    for i in range(first, stop):
+        begin = row_at(windows.lo, begins, i, in_step) - base
+        end = row_at(windows.hi, ends, i, in_step) - base
+        empty = end <= begin or q.youngest[end] < begin
+        q.empty[i] = empty
+        count += empty
+    return count
+
+
+@functools.cache
+def search() -> Any:
+    """The loop, compiled."""
+    return compiled(find_empty, time_target(np.dtype(np.int64), Lengths, Columns)).run

@@ -1,0 +1,178 @@
+"""Masks: rows that do not pass are lifted to the identity, and answers stay those of a filter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import sash
+from sash import functions as sf
+from sash import monoids as m
+from sash.engine import row_windows, rows
+from sash.engine.bounds import Bounds
+from sash.engine.masks import MaskedInputs, MaskedState, masked
+from sash.engine.pieces import Pieces
+from sash.engine.ranks import Ranks
+from sash.monoids.variants import where_true
+from sash.plan.plan import State, plan_of
+from sash.testing import check_laws
+
+FRAMES = {
+    "range": sash.range_between(-10, 0),
+    "before": sash.range_between(-20, -5),
+    "centred": sash.range_between(-6, 6),
+    "rows": sash.rows(30),
+    "few rows": sash.rows(3),
+    "so far": sash.lifetime(),
+}
+ASKED = {
+    "hi": sf.max("x").where("ok"),
+    "low": sf.min("i").where("ok"),
+    "most": sf.max("extreme").where("ok"),
+    "least": sf.min("extreme").where("ok"),
+    "total": sf.sum("i").where("ok"),
+    "mean": sf.mean("x").where("ok"),
+    "weighted": sf.weighted_mean("x", "i").where("ok"),
+    "spread": sf.stddev("x").where("ok"),
+    "n": sf.count().where("ok"),
+    "known": sf.count("x").where("ok"),
+}
+
+
+def sample(n: int, share: float, nulls: float, keys: int, seed: int) -> pa.Table:
+    """Rows of which a share passes; integers as doubles, so that sums are exact."""
+    rng = np.random.default_rng(seed)
+
+    def maybe(values: np.ndarray, share: float) -> pa.Array:
+        return pa.array(values, mask=rng.random(n) < share)
+
+    return pa.table(
+        {
+            "k": rng.integers(0, keys, n),
+            "t": np.cumsum(rng.poisson(1.0, n)),
+            "x": maybe(rng.integers(-50, 50, n).astype(float), nulls),
+            "i": maybe(rng.integers(1, 9, n), nulls),
+            "extreme": maybe(rng.choice([-np.inf, np.inf, np.nan], n), nulls),
+            "ok": maybe(rng.random(n) < share, nulls / 2),
+        }
+    )
+
+
+def without_masks(plan: Any, state: State) -> State:
+    return state
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("exclude", [None, "current row", "group", "ties"])
+@pytest.mark.parametrize(
+    ("share", "nulls", "keys"), [(0.5, 0.0, 1), (0.01, 0.3, 1), (0.99, 0.1, 5), (0.1, 0.2, 20)]
+)
+def test_answers_are_those_of_the_rows_that_pass(
+    frame: str, exclude: str | None, share: float, nulls: float, keys: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(row_windows, "BLOCK", 97)
+    work = sash.windowed(sample(400, share, nulls, keys, 1), "k", time="t")
+    asked = {name: a.over(FRAMES[frame], exclude=exclude) for name, a in ASKED.items()}
+    found = work.agg(**asked)
+    monkeypatch.setattr(rows, "masked", without_masks)
+    left_out = work.agg(**asked)
+    for name in asked:
+        ours, theirs = found.column(name).to_pylist(), left_out.column(name).to_pylist()
+        assert ours == pytest.approx(theirs, abs=0 if name != "spread" else 1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("size", [1, 37])
+def test_rows_that_come_in_batches_have_the_same_answers(frame: str, size: int) -> None:
+    table = sample(300, 0.2, 0.1, 4, 6).sort_by([("k", "ascending"), ("t", "ascending")])
+    work = sash.windowed(table, "k", time="t")
+    asked = {name: a.over(FRAMES[frame]) for name, a in ASKED.items()}
+    plan = plan_of(work.query(**asked), table.schema)
+    batches = table.combine_chunks().to_batches(max_chunksize=size)
+    found = pa.Table.from_batches(list(row_windows.run(plan, batches)))
+    wanted = work.agg(**asked)
+    for name in asked:
+        ours, theirs = found.column(name).to_pylist(), wanted.column(name).to_pylist()
+        assert ours == pytest.approx(theirs, abs=0 if name != "spread" else 1e-9, nan_ok=True)
+
+
+def test_small_partials_and_counts_are_masked_and_others_leave_rows_out() -> None:
+    work = sash.windowed(sample(3, 0.5, 0.0, 1, 1), "k", time="t")
+    asked = {name: a.over(sash.rows(5)) for name, a in ASKED.items()} | {
+        "mid": sf.median("x").where("ok").over(sash.rows(5)),
+        "plain": sf.max("i").over(sash.rows(5)),
+    }
+    for name, a in asked.items():
+        plan = work.explain(y=a).plan
+        masks = isinstance(masked(plan, plan.states[0]), MaskedState)
+        assert masks == (name not in ("spread", "mid", "plain"))
+
+
+def test_windows_are_not_numbered_among_the_rows_that_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    ranked = []
+    of = Ranks.of
+
+    def counted(self: Ranks, bounds: Any) -> Any:
+        ranked.append(len(bounds))
+        return of(self, bounds)
+
+    monkeypatch.setattr(Ranks, "of", counted)
+    work = sash.windowed(sample(300, 0.5, 0.0, 3, 2), "k", time="t")
+    work.agg(**{n: ASKED[n].over(FRAMES["range"]) for n in ("hi", "low", "total", "mean", "n")})
+    assert ranked == []
+    work.agg(spread=ASKED["spread"].over(FRAMES["range"]))
+    assert 300 in ranked
+
+
+def test_a_users_answer_over_no_rows_is_never_asked_for() -> None:
+    """Its `lower` may raise there, as a division by zero does when it is compiled."""
+    own = sash.Monoid(
+        "own", (0, 0.0), lambda x: (1, float(x)), lambda a, b: (a[0] + b[0], a[1] + b[1]),
+        lambda v: v[1] / v[0], dtype=(np.int64, np.float64),
+    )  # fmt: skip
+    table = sample(300, 0.05, 0.0, 1, 3)
+    asked = sf.apply(own, "x", returns=pa.float64()).where("ok").over(sash.rows(4))
+    plain = sf.mean("x").where("ok").over(sash.rows(4))
+    found = sash.windowed(table, "k", time="t").agg(own=asked, mean=plain)
+    assert found.column("own").to_pylist() == found.column("mean").to_pylist()
+    assert found.column("own").null_count > 0
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.5, 1.0])
+@pytest.mark.parametrize("width", [0, 1, 7, 1000])
+def test_windows_without_a_row_that_is_taken_are_found(share: float, width: int) -> None:
+    rng = np.random.default_rng(4)
+    n, base = 2000, 300
+    ok = rng.random(n) < share
+    inputs = MaskedInputs([pa.float64(), pa.bool_()])
+    inputs.take([pa.array(rng.random(n)), pa.array(ok)])
+    inputs.forget(base, n)
+    lo = np.sort(rng.integers(base, n, 500))
+    hi = np.maximum.accumulate(np.minimum(n, lo + rng.integers(0, width + 1, 500)))
+    grown, anywhere = Bounds.of(lo, hi), Bounds.of(lo[::-1].copy(), hi[::-1].copy())
+    grown.grow = True
+    right = np.array([not ok[a:b].any() for a, b in zip(lo, hi, strict=True)])
+    for bounds, wanted in ((grown, right), (anywhere, right[::-1])):
+        found = inputs.empty(bounds)
+        assert (np.zeros(500, np.bool_) if found is None else found).tolist() == wanted.tolist()
+    step = Bounds(range(base, base + 500), range(base + 9, base + 509), 9, 9, even=True)
+    found = inputs.empty(step)
+    wanted = [not ok[a : a + 9].any() for a in range(base, base + 500)]
+    assert ([False] * 500 if found is None else found.tolist()) == wanted
+    later = Bounds.of(step.lo + 20, step.hi + 20)
+    found = inputs.empty(Pieces((step, later)))
+    wanted = [w and not ok[a : a + 9].any() for a, w in zip(later.lo, wanted, strict=True)]
+    assert ([False] * 500 if found is None else found.tolist()) == wanted
+
+
+def test_items_that_do_not_count_are_nothing() -> None:
+    total = where_true(m.Sum(dtype="int64"))
+    assert check_laws(total, [(1, True), (2, False), (4, True)]) is None
+    pairs = where_true(m.WeightedMean(dtype=("float64", "float64")), 2)
+    assert check_laws(pairs, [(1.0, 2.0, True), (2.0, 3.0, False)]) is None
+    assert total.lift((2, False)) == total.identity
+    assert pairs.lift((2.0, 3.0, True)) == (3.0, 6.0)
