@@ -29,8 +29,12 @@ class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
     """A function's code in LLVM's language, which is linked into that of its callers.
 
     numba would also make machine code of it, and keep that in LLVM's engine: nobody calls it, and
-    the engine takes longer for each function, the more it has.
+    the engine takes longer for each function, the more it has. Nor is it optimized by itself: it
+    is optimized again with its callers.
     """
+
+    def _optimize_final_module(self) -> None:
+        pass
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
