@@ -122,7 +122,14 @@ def check(kind: dict[str, Any], name: str, seed: int, patch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("name", FRAMES)
-@pytest.mark.parametrize("kind", [ORDERED, ANY_ORDER, ORDERED | ANY_ORDER, ANY_ORDER | BESIDE])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        ORDERED | ANY_ORDER,
+        ANY_ORDER | BESIDE,
+        *(pytest.param(alone, marks=pytest.mark.slow) for alone in (ORDERED, ANY_ORDER)),
+    ],
+)
 def test_answers_are_those_of_the_rows(
     kind: dict[str, Any], name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -91,8 +91,7 @@ def check_arrival(name: str, seed: int, patch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", FRAMES)
 def test_on_arrival_answers_are_as_known_then(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_arrival(name, 0, monkeypatch)
-    check_arrival(name, 1, monkeypatch)
+    check_arrival(name, list(FRAMES).index(name), monkeypatch)
 
 
 @pytest.mark.slow
@@ -249,18 +248,18 @@ def test_the_manifest_is_small() -> None:
 
 @pytest.mark.parametrize("name", [name for name in FRAMES if "from the first" not in name])
 def test_state_is_bounded_when_keys_vanish(name: str) -> None:
-    """200 batches, each with keys that never come again, with `idle` where time does not say."""
+    """60 batches, each with keys that never come again, with `idle` where time does not say."""
     frame = FRAMES[name]
     idle = None if name in ("time", "long", "following", "right", "session", "sliding") else 50
     live = sash.stream("k", time="t", idle=idle).agg(**asked_without_lists(frame, name == "policy"))
     sizes = []
-    for number in range(200):
+    for number in range(60):
         times = np.arange(number * 10, number * 10 + 10)
         keys = [f"k{number}-{j}" for j in range(10)]
         columns = {"k": keys, "t": times, "x": times * 0.1 % 1, "s": keys, "i": times}
         live.feed(pa.table(columns))
         sizes.append(live.stats.state_rows)
-    assert max(sizes[100:]) <= 2.5 * max(sizes[20:100]) + 50
+    assert max(sizes[30:]) <= max(sizes[15:30])
 
 
 def asked_without_lists(frame: Any, policy: bool) -> dict[str, Any]:

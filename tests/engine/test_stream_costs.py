@@ -36,7 +36,7 @@ def batch_costs(
     return stats
 
 
-@pytest.mark.parametrize("keys", [1, 20, 400])
+@pytest.mark.parametrize("keys", [1, pytest.param(20, marks=pytest.mark.slow), 400])
 @pytest.mark.parametrize(
     ("emit", "every", "late"),
     [("final", None, 0.0), ("arrival", None, 0.0), ("arrival", None, 0.02), ("final", 5, 0.0)],

@@ -16,7 +16,8 @@ from sash import functions as sf
 from sash.testing import alike
 
 rng = np.random.default_rng(17)
-N, SIZES = 250, (1, 4, 23)
+N = 250
+SIZES = (5, 23)  # the first windows have fewer rows; up to 4 another algorithm is compiled too
 
 
 def some(values: Any, kind: pa.DataType) -> pa.Array:

@@ -24,7 +24,7 @@ CASES: dict[str, Case] = {
 
 
 @pytest.mark.parametrize("name", OTHERS)
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", ["size", pytest.param("Max", marks=pytest.mark.slow), "LIS"])
 def test_as_amta(name: str, case: str) -> None:
     make, policy, xs, most = CASES[case]
     monoid = make() if case == "size" else make().of(kind(xs))

@@ -237,7 +237,7 @@ def test_evictions_make_room_in_a_store_that_is_full(tmp_path: Path, sync: bool)
     with stores.open(f"lmdb:{tmp_path}/s", map_size=1 << 19, max_size=1 << 19, sync=sync) as store:
         window = swag.AMTA(affine(), store=store, compiled=False, **SMALL)
         n, _ = insert_until(window, StoreFull, 0)
-        for _ in range(4):
+        for _ in range(2):
             with pytest.raises(StoreFull, match="evict, then commit"):
                 window.commit()
             n = check_that_evictions_make_room(window, n, lambda: swag.AMTA(affine(), store=store))
