@@ -30,7 +30,7 @@ class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
 
     numba would also make machine code of it, and keep that in LLVM's engine: nobody calls it, and
     the engine takes longer for each function, the more it has. Nor is it optimized by itself: it
-    is again with its callers, and comes out the same.
+    is optimized again with its callers.
     """
 
     def _optimize_final_module(self) -> None:
