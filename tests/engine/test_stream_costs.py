@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import sash
+from sash import Monoid, stores
 from sash import functions as sf
-from sash import stores
 from sash.engine.stream import forest
 from sash.engine.stream.pages import StateError
 
@@ -279,3 +279,20 @@ def test_other_aggregations_are_refused_while_slices_wait() -> None:
     again = sash.stream("k", time="t", delay=100, store=store).every(10)
     with pytest.raises(StateError, match="what slices have combined"):
         again.agg(low=sf.min("x").over(frame)).feed(pa.table({"k": [1], "t": [2], "x": [1.0]}))
+
+
+def test_the_same_aggregations_in_another_form_are_refused() -> None:
+    """As after an upgrade, or a change of a monoid's version."""
+
+    def kept(version: int) -> None:
+        total = Monoid("total", 0.0, lambda x: x, lambda a, b: a + b, version=version)
+        live = sash.stream("k", time="t", delay=100, store=store).every(10)
+        with live.agg(s=sf.apply(total, "x").over(sash.range_between(-500, 0))) as opened:
+            opened.feed(pa.table({"k": [1], "t": [version], "x": [1.0]}))
+            opened.commit()
+
+    store = stores.open("memory:")
+    kept(1)
+    kept(1)
+    with pytest.raises(StateError, match="another version of Sash, or of a monoid"):
+        kept(2)

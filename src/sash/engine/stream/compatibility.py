@@ -97,15 +97,16 @@ def accepts(
             raise StateError(_changed(LABELS.get(name, name), old, now))
     sliced = definition.plan.query.every is not None and known["partials"] != new["partials"]
     if sliced and (mark is not None or new["waits"] == "slices"):
-        raise StateError(
-            _changed("what slices have combined", known["aggregations"], new["aggregations"])
-        )
+        asked, now = known["aggregations"], new["aggregations"]
+        raise StateError(_changed_partials("what slices have combined", asked, now, known, new))
     if mark is None:
         return False  # nothing was sealed yet
     missing = sorted(set(new["per key"]) - set(known["per key"]))
     if missing:
         old, now = (_shown(definition, "per key", d["per key"]) for d in (known, new))
-        raise StateError(_changed("what each key keeps", old or "nothing", now))
+        raise StateError(
+            _changed_partials("what each key keeps", old or "nothing", now, known, new)
+        )
     if definition.by_time and not known["bulks"]:
         raise StateError(_changed("windows by time", "none", new["aggregations"]))
     if definition.by_time and complete is not None and definition.horizon(mark) < complete:
@@ -116,6 +117,18 @@ def accepts(
             "start from a new checkpoint"
         )
     return known["partials"] != new["partials"]
+
+
+def _changed_partials(
+    what: str, old: Any, now: Any, known: dict[str, Any], new: dict[str, Any]
+) -> str:
+    if known["aggregations"] != new["aggregations"]:
+        return _changed(what, old, now)
+    return (
+        "the stream's partials were written by another version of Sash, or of a monoid, which "
+        "keeps the same aggregations in another form: go on with that version, or start from a "
+        "new checkpoint"
+    )
 
 
 def _changed(what: str, old: Any, new: Any) -> str:
