@@ -14,7 +14,7 @@ import pyarrow as pa
 from sash import functions as sf
 from sash import stores
 from sash.engine.order import rows_by
-from sash.engine.stream import buffering, emit_arrival, forest, keys, late, sealing
+from sash.engine.stream import buffering, emit_arrival, forest, keys, sealing
 from sash.engine.stream.pages import StateError
 from sash.engine.stream.sorted_keys import Collision
 from sash.monoids import Count
@@ -222,7 +222,7 @@ def small_trees(dice: Random) -> Iterator[None]:
         (sealing, "BULK", (8, 1 << 14)),
         (forest, "SMALL", (0, 30, 8192)),
         (buffering, "BUFFERED", (0, 20, 4096)),
-        (late, "LATE_PAGES", (1, 8)),
+        (buffering, "LATE_PAGES", (1, 8)),
         (emit_arrival, "TOGETHER", (1, 3, 16)),
     )
     with contextlib.ExitStack() as stack:
