@@ -1,8 +1,8 @@
 """Masks: filtered states over all rows, where a row that does not pass is lifted to the identity.
 
 Windows stay those of the frame. To leave rows out, windows have to be numbered among the rows
-that pass: that takes longer than a combine with the identity, where a partial is one number or
-two. States with larger partials leave rows out (`filters.py`), and combine less.
+that pass: that takes longer than a combine with the identity, where a partial is one number.
+States with larger partials leave rows out (`filters.py`), and combine less.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from sash.swag.inputs import Asked
 from sash.swag.raising import function_may_raise
 from sash.windows.frames import OwnBounds
 
-FEW = 2
+FEW = 1
 """Numbers of a partial up to which rows that do not pass are lifted, too."""
 
 STRETCH = 1 << 10
@@ -86,14 +86,16 @@ class MaskedInputs:
         dtypes = number_types(kinds[:-1])
         assert dtypes is not None
         self._tapes = [Tape(dtype) for dtype in dtypes]
-        self._taken = Tape(np.uint8)
+        self._taken, self._marks = Tape(np.uint8), Tape(np.float64)
         self._youngest = np.empty(0, np.int64)
 
     def take(self, columns: list[pa.Array]) -> None:
         """Take the rows of a batch: values, and the condition."""
         for tape, column in zip(self._tapes, columns[:-1], strict=True):
             tape.add(numbers(without_nulls(column)))
-        self._taken.add(taken_of(columns))
+        taken = taken_of(columns)
+        self._taken.add(taken)
+        self._marks.add(taken.astype(np.float64))
 
     def known(self, bounds: Bounds | Pieces) -> Any:
         """The windows as they are."""
@@ -101,16 +103,13 @@ class MaskedInputs:
 
     @property
     def values(self) -> tuple[np.ndarray, ...]:
-        """The values from row `base` on, and which are taken."""
-        return tuple(tape.values if len(tape) else tape.blank for tape in self._both)
+        """The values from row `base` on, and which are taken: as doubles, since most processors
+        choose between two doubles by a third, and by a byte only with a branch."""
+        return tuple(t.values if len(t) else t.blank for t in (*self._tapes, self._marks))
 
     @property
     def base(self) -> int:
         return self._taken.base
-
-    @property
-    def _both(self) -> list[Tape]:
-        return [*self._tapes, self._taken]
 
     def empty(self, bounds: Bounds | Pieces) -> np.ndarray | None:
         """Which windows have no row that is taken; None: all have some."""
@@ -137,7 +136,7 @@ class MaskedInputs:
 
     def forget(self, row: int, known: int) -> None:
         """Forget what no window reaches, and no reader has to take in."""
-        for tape in self._both:
+        for tape in (*self._tapes, self._taken, self._marks):
             tape.forget(min(row, known))
 
 

@@ -127,10 +127,10 @@ def where_true(monoid: Monoid, columns: int = 1) -> Monoid:
     inner, nothing = monoid.lift, monoid.identity
 
     def lift_number(x: Any) -> Any:
-        return inner(x[0]) if x[1] else nothing
+        return inner(x[0]) if x[1] > 0 else nothing
 
     def lift_tuple(x: Any) -> Any:
-        return inner(x[:columns]) if x[columns] else nothing
+        return inner(x[:columns]) if x[columns] > 0 else nothing
 
     return monoid.with_(lift=lift_number if columns == 1 else lift_tuple, typed=None)
 
