@@ -199,7 +199,7 @@ def merged(a: tuple[int, float, float], b: tuple[int, float, float]) -> tuple[in
     d = b[1] - a[1]
     part = d * (
         b[0] / n
-    )  # as the built-in one: a row does not wait for a division of the one before
+    )  # as the built-in one has it
     return (n, a[1] + part, a[2] + b[2] + d * part * a[0])
 
 
