@@ -197,9 +197,7 @@ def merged(a: tuple[int, float, float], b: tuple[int, float, float]) -> tuple[in
     if n == 0:
         return a
     d = b[1] - a[1]
-    part = d * (
-        b[0] / n
-    )  # as the built-in one has it
+    part = d * (b[0] / n)  # as the built-in one has it
     return (n, a[1] + part, a[2] + b[2] + d * part * a[0])
 
 
