@@ -1,7 +1,7 @@
 """Sharing: many aggregations over several windows in one call, beside another version of Sash.
 
     python -m benchmarks.sharing                       this version, 10 million rows
-    python -m benchmarks.sharing --baseline PATH       and the sources at PATH, taken in turns
+    python -m benchmarks.sharing --baseline PATH       and the clone at PATH, taken in turns
     python -m benchmarks.sharing --ranges 2 4 8 32     several ranges: a window each, or FlatFIT
     python -m benchmarks.sharing --slides 10 100 1000  `every`: pairs, and panes of the same slides
 
@@ -176,12 +176,14 @@ def main() -> None:
     parser.add_argument("--keys", type=int, default=100)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--cases", nargs="+", default=["together", *NAMES])
-    parser.add_argument("--baseline", type=Path, help="the sources of another version")
+    parser.add_argument("--baseline", type=Path, help="a clone of another version")
     parser.add_argument("--ranges", nargs="+", type=int, help="measure this many ranges instead")
     parser.add_argument("--slides", nargs="+", type=int, help="measure `every` by these instead")
     parser.add_argument("--out", default="benchmarks/results")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.baseline is not None and not (options.baseline / "src" / "sash").is_dir():
+        parser.error(f"{options.baseline} is no clone of Sash: it has no src/sash")
     if options.serve:
         serve(options)
     elif options.ranges:
