@@ -3,10 +3,11 @@
 Two sets are merged as Chan, Golub and LeVeque (1979) and Pébay (2008) merge them, so no
 sums of squares are subtracted. The mean is kept as its distance from the smallest value,
 as a mean of large numbers that lie close together has no digits left for where it lies
-between them: answers are as precise for 10¹⁵ + x as for x. Legend of a state:
+between them: answers are as precise for 10¹⁵ + x as for x. The count is a double, as most
+processors cannot make several doubles of 64-bit integers at once, and would combine one row
+after the other. Legend of a state:
 
-    N                  items, as a double: most processors cannot make several doubles of 64-bit
-                       integers at once, and then combine one row after the other
+    N                  items, as a double
     LEAST              the smallest of them
     SHIFT              their mean - LEAST
     M2, M3, M4         sums of (x - mean) to that power
