@@ -142,7 +142,7 @@ def operations(size: Size) -> Iterator[Point]:
 
     The readings are a random walk, as memory usage is: one a second.
     """
-    n, most = size.pick(3000, 1 << 21, 62_208_000), size.pick(512, 1 << 20, 1 << 20)
+    n, most = size.pick(3000, 3 << 19, 62_208_000), size.pick(512, 1 << 20, 1 << 20)
     readings = 1000 + np.abs(np.cumsum(np.random.default_rng(1).normal(0, 1, n)))
     for name, (monoid, policy) in OPERATIONS.items():
         xs: Any = (np.arange(n), readings) if name == "LIS" else readings
