@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from html import unescape
 from typing import Any
 
@@ -20,6 +21,7 @@ from sash.plan.explain import Explanation, explain
 from sash.plan.plan import Plan, plan_of
 from sash.swag.registry import ALGORITHMS
 from sash.swag.window import Window
+from sash.testing.counting import Counter, counting
 
 N = 400
 RNG = np.random.default_rng(3)
@@ -192,3 +194,31 @@ def test_a_stream_keeps_a_filtered_state_under_the_name_of_the_plain_one() -> No
         plain, own = (PartialState(plan, state).name for state in plan.states)
         kind, columns, digest = plain.split(" ")
         assert own == f"{kind} {columns} where ok {digest}"
+
+
+def combines(a: Any) -> tuple[list[Any], Counter]:
+    """The answers of the plan of one aggregation, its monoid in plain Python, and its calls."""
+    plan = plan_of(sash.windowed(TABLE, time="t").query(a=a), TABLE.schema)
+    [state] = plan.states
+    counted, counter = counting(state.monoid)
+    plan = replace(plan, states=(replace(state, monoid=counted),))
+    batches = row_windows.run(plan, TABLE.combine_chunks().to_batches())
+    return pa.Table.from_batches(batches).column("a").to_pylist(), counter
+
+
+@pytest.mark.parametrize("share", [0.02, 0.5, 1.0])
+@pytest.mark.parametrize("exclude", [None, "current row"])
+@pytest.mark.parametrize("name", NUMBERS)
+def test_a_filter_takes_at_most_1_3_times_the_combines(
+    name: str, exclude: str | None, share: float
+) -> None:
+    frame, condition = sash.range_between(-20, 0), f"t % 100 < {100 * share}"
+    of = getattr(sf, name)("x")
+    _, plain = combines(of.over(frame, exclude=exclude))
+    found, own = combines(of.where(condition).over(frame, exclude=exclude))
+    calls = own.combines + own.inverses
+    assert 0 < calls <= 1.3 * (plain.combines + plain.inverses)
+    assert own.lifts <= 1.3 * plain.lifts
+    asked = {"a": of.where(condition).over(frame, exclude=exclude)}
+    wanted = sash.windowed(TABLE, time="t").agg(**asked).column("a").to_pylist()
+    assert found == pytest.approx(wanted, nan_ok=True)
