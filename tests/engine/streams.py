@@ -17,7 +17,7 @@ from sash.engine.stream.pages import KEY, BytesPages
 from sash.engine.stream.shard import Shard
 from sash.engine.stream.work import Work
 from sash.engine.table import aggregate
-from sash.plan.plan import plan_of
+from sash.plan.plan import Options, plan_of
 from sash.tables import windowed
 
 SCHEMA = pa.schema(
@@ -100,7 +100,7 @@ def defined(emit: Any = "final", every: Any = None, **aggregations: Any) -> Stre
     query = (work if every is None else work.every(every)).query(**aggregations)
     found = aggregate(query, SCHEMA.empty_table()).schema
     types = {out: found.field(out).type for out in aggregations}
-    return StreamDefinition(plan_of(query, SCHEMA), types, emit)
+    return StreamDefinition(plan_of(query, SCHEMA, Options(rows="stream")), types, emit)
 
 
 def keyed(table: pa.Table, collide: int | None = None) -> pa.Table:

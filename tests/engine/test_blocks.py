@@ -26,7 +26,7 @@ from sash.engine.stream.lookups import Column
 from sash.engine.stream.manifest import Manifest
 from sash.engine.stream.selected import Folding
 from sash.engine.table import aggregate
-from sash.plan.plan import plan_of
+from sash.plan.plan import Options, plan_of
 from sash.tables import windowed
 from tests.engine.streams import SCHEMA, Run, without
 
@@ -65,7 +65,7 @@ def defined(kind: dict[str, Any], frame: Any) -> StreamDefinition:
     )
     types = {f.name: f.type for f in aggregate(query, SCHEMA.empty_table()).schema}
     kept = {name: types[name] for name in kind}
-    return StreamDefinition(plan_of(query, SCHEMA), kept, "arrival")
+    return StreamDefinition(plan_of(query, SCHEMA, Options(rows="stream")), kept, "arrival")
 
 
 def rows(rng: np.random.Generator, n: int, keys: int) -> pa.Table:

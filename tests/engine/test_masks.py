@@ -11,13 +11,15 @@ import pytest
 import sash
 from sash import functions as sf
 from sash import monoids as m
-from sash.engine import row_windows, rows
+from sash.engine import row_windows
 from sash.engine.bounds import Bounds
-from sash.engine.masks import MaskedInputs, MaskedState, masked
+from sash.engine.masks import MaskedInputs
 from sash.engine.pieces import Pieces
 from sash.engine.ranks import Ranks
 from sash.monoids.variants import where_true
-from sash.plan.plan import State, plan_of
+from sash.plan import plan as planning
+from sash.plan.filtering import filtered
+from sash.plan.plan import Options, State, plan_of
 from sash.testing import check_laws
 
 FRAMES = {
@@ -61,8 +63,9 @@ def sample(n: int, share: float, nulls: float, keys: int, seed: int) -> pa.Table
     )
 
 
-def without_masks(plan: Any, state: State) -> State:
-    return state
+def leave_out(state: State, condition: str | None, frame: Any, options: Options) -> State:
+    """The planner's choice, were it always to leave rows out."""
+    return filtered(state, condition, frame, options._replace(rows="stream"))
 
 
 @pytest.mark.parametrize("frame", FRAMES)
@@ -78,7 +81,7 @@ def test_answers_are_those_of_the_rows_that_pass(
     work = sash.windowed(sample(400, share, nulls, keys, 1), "k", time="t")
     asked = {name: a.over(FRAMES[frame], exclude=exclude) for name, a in ASKED.items()}
     found = work.agg(**asked)
-    monkeypatch.setattr(rows, "masked", without_masks)
+    monkeypatch.setattr(planning, "filtered", leave_out)
     left_out = work.agg(**asked)
     for name in asked:
         ours, theirs = found.column(name).to_pylist(), left_out.column(name).to_pylist()
@@ -107,9 +110,11 @@ def test_small_partials_and_counts_are_masked_and_others_leave_rows_out() -> Non
         "plain": sf.max("i").over(sash.rows(5)),
     }
     for name, a in asked.items():
-        plan = work.explain(y=a).plan
-        masks = isinstance(masked(plan, plan.states[0]), MaskedState)
-        assert masks == (name not in ("mean", "weighted", "spread", "mid", "plain"))
+        [state] = work.plan(y=a).states
+        assert (state.filtering is None) == (name == "plain")
+        if name != "plain":
+            left_out = name in ("mean", "weighted", "spread", "mid")
+            assert state.filtering == ("left out" if left_out else "identity")
 
 
 def test_windows_are_not_numbered_among_the_rows_that_pass(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ from sash.engine.stream.keys import with_keys
 from sash.engine.stream.pages import from_bytes, to_bytes
 from sash.engine.stream.stats import Stats
 from sash.engine.table import aggregate
-from sash.plan.plan import plan_of
+from sash.plan.plan import Options, plan_of
 from sash.spark import processor as processors
 from sash.spark.processor import Processor
 from sash.tables import windowed
@@ -67,7 +67,7 @@ def processor() -> Processor:
     query = windowed(SCHEMA.empty_table(), "k", time="t").query(**frames)
     found = aggregate(query, SCHEMA.empty_table()).schema
     types = {name: found.field(name).type for name in frames}
-    definition = StreamDefinition(plan_of(query, SCHEMA), types)
+    definition = StreamDefinition(plan_of(query, SCHEMA, Options(rows="stream")), types)
     options = {"ticks": 1000, "late": "count", "cache": False, "cut": None}
     return Processor(definition, tuple(SCHEMA.names), options)
 

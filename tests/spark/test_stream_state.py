@@ -21,7 +21,7 @@ from sash.engine.stream.manifest import NAME, Manifest
 from sash.engine.stream.pages import BytesPages
 from sash.engine.stream.shard import Shard
 from sash.engine.stream.work import Work
-from sash.plan.plan import plan_of
+from sash.plan.plan import Options, plan_of
 from sash.spark.state import rows_of
 from tests.spark import streams
 
@@ -122,7 +122,9 @@ def test_what_is_answered(name: str) -> None:
     """A row that waits is one that has not come out, whatever it waits for."""
     table = streams.rows(np.random.default_rng(21), 300, disorder=5)
     query = sash.windowed(table, "k", time="ts").query(**ASKED[name])
-    work = Work(StreamDefinition(plan_of(query, table.schema), {"s": pa.int64()}))
+    work = Work(
+        StreamDefinition(plan_of(query, table.schema, Options(rows="stream")), {"s": pa.int64()})
+    )
     store, out, mark = InMemory(), set(), None
     for batch in streams.cut(table, 5):
         known = Manifest.load(store[NAME]) if NAME in store else None

@@ -14,7 +14,7 @@ from sash.engine.bounds import Bounds
 from sash.engine.columns import EXACT, leaves, with_empty
 from sash.engine.fixed import Room, room
 from sash.engine.inputs import AnyInputs, Inputs, ObjectInputs, SharedInputs
-from sash.engine.masks import MaskedInputs, MaskedState
+from sash.engine.masks import MaskedInputs
 from sash.kernel.answers import Allocate, new_array
 from sash.monoids.monoid import Monoid, same
 from sash.plan.plan import Plan, State
@@ -28,7 +28,7 @@ class Combiner:
     def __init__(self, plan: Plan, state: State, kinds: list[pa.DataType] | None = None) -> None:
         assert state.monoid is not None
         assert state.choice is not None
-        kinds = kinds or [plan.schema.field(name).type for name in state.columns]
+        kinds = kinds or [plan.schema.field(name).type for name in state.reads]
         self._window = ALGORITHMS[state.choice.algorithm](state.monoid)
         self._inputs = inputs_of(state, kinds)
         self._shares = False  # whether others read the inputs too, and someone else fills them
@@ -86,7 +86,7 @@ class Combiner:
 
 def inputs_of(state: State, kinds: list[pa.DataType]) -> AnyInputs:
     """What a state reads of columns of these types."""
-    if isinstance(state, MaskedState):
+    if state.filtering == "identity":
         return MaskedInputs(kinds)
     return Inputs(kinds) if state.typed else ObjectInputs(kinds)
 

@@ -1,14 +1,11 @@
-"""Masks: filtered states over all rows, where a row that does not pass is lifted to the identity.
+"""Masks: rows of filtered states that lift all of them, and windows in which none passes.
 
-Windows stay those of the frame. To leave rows out, windows have to be numbered among the rows
-that pass: that takes longer than a combine with the identity, where a partial is one number.
-States with larger partials leave rows out (`filters.py`), and combine less.
+The plan decides which states those are (`sash.plan.filtering`).
 """
 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,51 +20,13 @@ from sash.engine.pieces import Pieces
 from sash.engine.tape import Tape
 from sash.kernel.compiled import compiled
 from sash.kernel.drivers import row_at
-from sash.kernel.layout import Layout
 from sash.kernel.words import IN_STEP, Int8, Int64, Memory, Windows, attach
 from sash.kernel.words import numbers as integers
-from sash.monoids.monoid import Monoid
-from sash.monoids.variants import where_true
-from sash.plan.plan import Plan, State
 from sash.plan.types import number_types
 from sash.swag.inputs import Asked
-from sash.swag.raising import function_may_raise
-from sash.windows.frames import OwnBounds
-
-FEW = 1
-"""Numbers of a partial up to which rows that do not pass are lifted, too."""
 
 STRETCH = 1 << 10
 """Windows that are looked at together, at most, to see that none is empty."""
-
-
-@dataclass(frozen=True)
-class MaskedState(State):
-    """A state over all rows; its last column says which of them are taken."""
-
-
-def masked(plan: Plan, state: State) -> State:
-    """A filtered state as one over all rows, where that takes less time; else as it is."""
-    if state.condition is None:
-        return state
-    given = {each.name: getattr(state, each.name) for each in fields(state)}
-    given |= {"columns": (*state.columns, state.condition), "condition": None}
-    if state.kind in ("count", "known"):
-        return MaskedState(**given | {"kind": "known"})
-    if state.kind != "combine" or isinstance(plan.frames[state.frame].frame, OwnBounds):
-        return state
-    monoid = state.monoid
-    if monoid is None or not state.typed or state.slices is not None or not lifts_all(monoid):
-        return state
-    return MaskedState(**given | {"monoid": where_true(monoid, len(state.columns))})
-
-
-def lifts_all(monoid: Monoid) -> bool:
-    """Whether rows that do not pass are lifted, too: to the identity."""
-    layout = Layout.of(monoid.identity, monoid.dtype)
-    if layout is None or layout.length is not None or len(layout.leaves) > FEW:
-        return False
-    return not function_may_raise(monoid.lower)  # at windows in which no row passes
 
 
 def taken_of(columns: list[pa.Array]) -> np.ndarray:

@@ -221,8 +221,7 @@ class KindAtWork:
         for state in self._plan.over(self._frame):
             worker = self._rows.workers[state.number]
             sliced = isinstance(worker, SliceCombiner)
-            condition = self._rows.states[state.number].condition
-            bounds = items if sliced else self._rows.among(condition, rows)
+            bounds = items if sliced else self._rows.among(state.read_where, rows)
             answers = worker.answer(bounds)
             for output in self._plan.outputs:
                 if output.state == state.number:

@@ -14,7 +14,6 @@ from sash.engine.expressions import with_derived
 from sash.engine.filters import Passing
 from sash.engine.fixed import Room
 from sash.engine.inputs import SharedInputs
-from sash.engine.masks import masked
 from sash.engine.order import tick_type, ticks
 from sash.engine.policies import ByPolicy
 from sash.engine.slice_partials import SliceCombiner, SlicePartials
@@ -45,11 +44,10 @@ class Rows:
         self._numbers_groups = needs_groups(plan)
         self.keys = np.zeros(0, np.int64)  # the first row of each key that is not done
         self._key_starts = KeyStarts(starts)
-        self.states = [masked(plan, state) for state in plan.states]
-        conditions = dict.fromkeys(state.condition for state in self.states)
+        conditions = dict.fromkeys(state.read_where for state in plan.states)
         self._passing = {c: Passing() for c in conditions if c is not None}
         self._inputs = {c: SharedInputs() for c in conditions}
-        self.workers = workers_of(plan, self.states, self._inputs)
+        self.workers = workers_of(plan, self._inputs)
 
     def take(self, batch: pa.RecordBatch) -> dict[str, pa.Array]:
         """Take a batch's rows; give the columns that are needed."""
@@ -70,12 +68,12 @@ class Rows:
         passed = {c: self._passed(c, columns) for c in self._inputs}
         for condition, inputs in self._inputs.items():
             inputs.take(passed[condition])
-        for state, worker in zip(self.states, self.workers, strict=True):
-            there = passed[state.condition]
+        for state, worker in zip(self.plan.states, self.workers, strict=True):
+            there = passed[state.read_where]
             if isinstance(worker, GroupCount):
                 worker.take([pa.array(self.groups.values[-batch.num_rows :])])
                 continue
-            worker.take([there[name] for name in state.columns or (self.query.time,)])
+            worker.take([there[name] for name in state.reads or (self.query.time,)])
             if isinstance(worker, ByPolicy):
                 worker.hold(held(columns))
         self.count += batch.num_rows
@@ -84,8 +82,8 @@ class Rows:
     def answers(self, bounds: Sequence[Any]) -> list[pa.Array]:
         """A column for each output of the plan, from the bounds of each frame."""
         found = [
-            worker.answer(self.among(state.condition, bounds[state.frame]))
-            for state, worker in zip(self.states, self.workers, strict=True)
+            worker.answer(self.among(state.read_where, bounds[state.frame]))
+            for state, worker in zip(self.plan.states, self.workers, strict=True)
         ]
         return [found[output.state][output.member] for output in self.plan.outputs]
 
@@ -103,25 +101,25 @@ class Rows:
         """No later window reaches rows before `row`; of each frame, before that of `frames`."""
         for condition, inputs in self._inputs.items():
             inputs.forget(self._before(condition, row))
-        for state, worker in zip(self.states, self.workers, strict=True):
-            worker.forget(self._before(state.condition, frames[state.frame]))
+        for state, worker in zip(self.plan.states, self.workers, strict=True):
+            worker.forget(self._before(state.read_where, frames[state.frame]))
         for passing in self._passing.values():
             passing.forget(row)
 
     def sliced(self, slices: int) -> list[tuple[str | None, SlicePartials]]:
         """The partials over some slices of the plan, each once, and the condition of each."""
         found = {}
-        for state, worker in zip(self.states, self.workers, strict=True):
+        for state, worker in zip(self.plan.states, self.workers, strict=True):
             if isinstance(worker, SliceCombiner) and state.slices == slices:
-                found[id(worker.partials)] = (state.condition, worker.partials)
+                found[id(worker.partials)] = (state.read_where, worker.partials)
         return list(found.values())
 
     def _passed(self, condition: str | None, columns: dict[str, pa.Array]) -> dict[str, pa.Array]:
         """The columns that are read of the rows that pass a condition, each filtered once."""
         if condition is None:
             return columns
-        states = [state for state in self.states if state.condition == condition]
-        names = dict.fromkeys(name for s in states for name in s.columns or (self.query.time,))
+        states = [state for state in self.plan.states if state.read_where == condition]
+        names = dict.fromkeys(name for s in states for name in s.reads or (self.query.time,))
         passing = self._passing[condition]
         return passing.take(columns[condition], {name: columns[name] for name in names})
 

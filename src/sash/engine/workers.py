@@ -7,7 +7,7 @@ window can reach any more (`forget`). One file per kind of worker where it is lo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,7 +20,7 @@ from sash.engine.combiners import Combiner
 from sash.engine.decimals import DecimalSum, unscaled
 from sash.engine.excluding import combiner_of
 from sash.engine.inputs import SharedInputs
-from sash.engine.masks import MaskedState, taken_of
+from sash.engine.masks import taken_of
 from sash.engine.multiset import Distinct
 from sash.engine.percentiles import Percentile
 from sash.engine.pieces import Pieces
@@ -48,26 +48,24 @@ class Worker(Protocol):
         """No later window reaches rows before this one."""
 
 
-def workers_of(
-    plan: Plan, states: Sequence[State], inputs: Mapping[str | None, SharedInputs]
-) -> list[Worker]:
+def workers_of(plan: Plan, inputs: Mapping[str | None, SharedInputs]) -> list[Worker]:
     """A worker for each state of a plan.
 
     Columns that several combine are in `inputs` once, for each condition that filters them.
     """
     found: list[Worker] = []
     partials: dict[Any, SlicePartials] = {}
-    for state in states:
+    for state in plan.states:
         if state.slices is not None:
             assert state.monoid is not None
             same = (state.slices, state.condition, state.columns, state.monoid.state_digest)
             if same not in partials:
-                partials[same] = SlicePartials(plan, state, inputs[state.condition])
+                partials[same] = SlicePartials(plan, state, inputs[state.read_where])
             found.append(SliceCombiner(plan, state, partials[same]))
             continue
         made = WORKERS[state.kind](plan, state)
         if isinstance(made, Combiner):
-            made.share(inputs[state.condition], state.columns)
+            made.share(inputs[state.read_where], state.reads)
         found.append(made)
     return found
 
@@ -92,7 +90,7 @@ class NonNullCount:
     """Counts the rows whose column is not null, all or those that pass a filter."""
 
     def __init__(self, plan: Plan, state: State) -> None:
-        self._ranks, self._masked = Ranks(), isinstance(state, MaskedState)
+        self._ranks, self._masked = Ranks(), state.filtering == "identity"
 
     def take(self, columns: list[pa.Array]) -> None:
         if self._masked:

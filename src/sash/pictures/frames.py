@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from sash.engine.bounds import Bounds
@@ -59,7 +60,8 @@ def _by_bounds(shown: Shown, state: State, taken: StateRows, bounds: Bounds) -> 
         while reached < hi:
             recorder.take(items[reached])
             reached += 1
-        recorder.answer_of(row, nothing)
+        some = np.searchsorted(taken.known, (bounds.lo[row], bounds.hi[row]))
+        recorder.answer_of(row, nothing, is_empty=bool(some[0] == some[1]))
     return recorder.recording
 
 
@@ -93,7 +95,7 @@ def _by_policy(shown: Shown, state: State, taken: StateRows) -> Recording:
         recorder.begin(row)
         if row in items:
             recorder.take(items[row])
-        recorder.answer_of(row, nothing)
+        recorder.answer_of(row, nothing, is_empty=not len(recorder.window))
     return recorder.recording
 
 
@@ -116,10 +118,10 @@ def _by_answers(
 
 
 def _with_rows(recording: Recording, shown: Shown, state: State, taken: StateRows) -> list[Row]:
-    """Give a recording its title and all rows; the items of those that are taken in."""
+    """Give a recording its title and all rows; the items of those that are read."""
     names = [output.name for output in shown.plan.outputs if output.state == state.number]
     recording.title = f"{', '.join(names)} over {shown.plan.frames[state.frame].frame}"
     recording.lead = f"{shown.lead}. {' '.join(state_lines(shown.plan, state))}"
     for value, time in zip(taken.values, shown.times, strict=True):
         recording.add_row(value, time)
-    return [Row(int(row), taken.items[row]) for row in taken.known]
+    return [Row(int(row), taken.items[row]) for row in taken.read]

@@ -181,9 +181,9 @@ class Recorder:
         """The calls that follow are for this row, which is there now."""
         self.arrived, self.about = max(self.arrived, row + 1), f"row {row}: "
 
-    def answer_of(self, row: int, nothing: Any) -> Any:
+    def answer_of(self, row: int, nothing: Any, is_empty: bool) -> Any:
         """A query whose answer belongs to a row; `nothing` is that of an empty window."""
-        ask = self.window.query if len(self.window) else lambda: nothing
+        ask = (lambda: nothing) if is_empty else self.window.query
         return self._asked("query()", ask, row)
 
     def drop_all(self, front: int, reached: int) -> int:

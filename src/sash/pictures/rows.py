@@ -51,7 +51,10 @@ def _equal(column: Any, value: Any) -> Any:
 
 
 class StateRows:
-    """The rows that a state takes in: those that pass its condition and have no null."""
+    """The rows that a state takes in: those that pass its condition and have no null.
+
+    `read`: the rows that are items of its windows; all, where others are lifted to the identity.
+    """
 
     def __init__(self, state: State, columns: dict[str, pa.Array], time: str) -> None:
         taken = [columns[name] for name in state.columns or (time,)]
@@ -61,17 +64,20 @@ class StateRows:
             known &= np.asarray(pc.is_valid(column))
         if state.condition is not None:
             known &= np.asarray(pc.fill_null(columns[state.condition], False))
+        lifts_all = state.kind == "combine" and state.filtering == "identity"
         self.known = np.flatnonzero(known)
+        self.read = np.arange(len(known)) if lifts_all else self.known
         if state.kind == "argument":
             self.items: list[Any] = [(x[0], row) for row, x in enumerate(self.values)]
         elif state.typed:
-            self.items = _tuples([_as_numbers(column) for column in taken])
+            masks = [known.tolist()] if lifts_all else []
+            self.items = _tuples([*(_as_numbers(column) for column in taken), *masks])
         else:
             self.items = self.values
 
     def among(self, rows: np.ndarray) -> list[int]:
-        """Bounds in rows as bounds in rows that are taken in."""
-        return [int(place) for place in np.searchsorted(self.known, rows)]
+        """Bounds in rows as bounds in rows that are read."""
+        return [int(place) for place in np.searchsorted(self.read, rows)]
 
 
 def _as_numbers(column: pa.Array) -> list[Any]:

@@ -8,6 +8,7 @@ from html import escape
 from typing import Any
 
 from sash.plan.definition import Query
+from sash.plan.filtering import Filtering
 from sash.plan.plan import FramePlan, Plan, State
 from sash.plan.slicing import Slices
 from sash.windows.duration import Duration
@@ -162,14 +163,26 @@ def state_lines(plan: Plan, state: State) -> list[str]:
 IN_PLAIN_PYTHON = "plain Python (microseconds per combine), as its values are not numbers"
 
 
+NOT_PASSING: Mapping[Filtering | None, str] = {
+    None: "",
+    "identity": "; a row that does not pass is lifted to the identity",
+    "left out": "; rows that do not pass are left out",
+    "no rows": "; the partial of a row that does not pass is one of no rows",
+}
+
+
 def how(state: State) -> str:
-    """By which algorithm a state is kept, and whether it is compiled."""
+    """By which algorithm a state is kept, whether it is compiled, and what a filter does."""
+    others = NOT_PASSING[state.filtering]
+    if state.choice is None and state.filtering == "identity":
+        known = " and are not null" if state.columns else ""
+        return f"counted from the rows that pass{known}, no state"
     if state.choice is None:
-        return FROM_BOUNDS[state.kind]
+        return f"{FROM_BOUNDS[state.kind]}{others}"
     over = ", over slices" if state.slices is not None else ""
     way = "compiled" if state.typed else IN_PLAIN_PYTHON
     pieces = f"; in {state.pieces} pieces, combined for each row" if state.pieces > 1 else ""
-    return f"{state.choice}{over}{pieces}; {way}"
+    return f"{state.choice}{over}{pieces}; {way}{others}"
 
 
 def as_data(
@@ -232,6 +245,7 @@ def _state(state: State) -> dict[str, Any]:
         "slices": state.slices,
         "columns": list(state.columns),
         "condition": state.condition,
+        "filtering": state.filtering,
         "answers": [str(a) for a in state.asked],
         "keeps": list(state.kept),
         "algorithm": None if choice is None else choice.algorithm,

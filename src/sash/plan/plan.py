@@ -27,6 +27,7 @@ from sash.plan.aggregation import Aggregation
 from sash.plan.at_hand import from_rows
 from sash.plan.choose import Choice, Latency, Need, choose
 from sash.plan.definition import Query
+from sash.plan.filtering import Filtering, filtered
 from sash.plan.policy import obeys_typed
 from sash.plan.reach import Reach, reach_of_frame
 from sash.plan.sharing import loops, share
@@ -39,10 +40,10 @@ Kind = Literal[
     "count", "known", "groups", "first", "last", "nth", "argument", "combine", "distinct",
     "percentile", "rank", "function", "policy", "collect", "decimal",
 ]  # fmt: skip
-"""How a state is kept: `count`, `known` (rows that are not null), `groups` (of equal time),
-`first`, `last` and `nth` (rows by their place) follow from the bounds of a window; `argument`
-combines measures and looks the argument up by its row; `combine` is a monoid; `decimal` sums
-decimals as integers; `collect` copies the rows of a window; `distinct`,
+"""How a state is kept: `count`, `known` (rows that are not null, or that pass), `groups` (of equal
+time), `first`, `last` and `nth` (rows by their place) follow from the bounds of a window;
+`argument` combines measures and looks the argument up by its row; `combine` is a monoid; `decimal`
+sums decimals as integers; `collect` copies the rows of a window; `distinct`,
 `percentile` and `rank` keep a multiset; `function` is called with the window's values;
 `policy` has its own window."""
 
@@ -81,6 +82,7 @@ class State:
 
     `asked`: the aggregations that are read from it; `monoid` lowers to one answer, or to a
     tuple with an answer for each of them. `typed`: its values are numbers and it compiles.
+    `filtering`: with a `condition`, what becomes of rows that do not pass; see `filtering.py`.
     """
 
     number: int
@@ -93,9 +95,22 @@ class State:
     choice: Choice | None = None
     typed: bool = False
     condition: str | None = None  # a column: only rows for which it is true are taken
+    filtering: Filtering | None = None
     pieces: int = 1  # runs of rows of which windows are made, where the frame leaves rows out
     windows: int = 1  # how many of them are windows; the others are few rows
     slices: int | None = None  # the slices that its windows are made of; None: of rows
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The columns whose rows are items; the last one may say which of them are taken."""
+        if self.filtering != "identity" or self.condition is None:
+            return self.columns
+        return (*self.columns, self.condition)
+
+    @property
+    def read_where(self) -> str | None:
+        """The condition of the rows that are read, where others are left out."""
+        return self.condition if self.filtering == "left out" else None
 
     @property
     def nothing(self) -> list[Any]:
@@ -207,7 +222,8 @@ def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> P
             raise concerning(wrong, About("output", named[0])) from None
         pieces = frame.pieces(bool(query.ties))
         windows = 2 if frame.exclude is not None and frame.needs_following else 1
-        states.append(replace(state, condition=condition, pieces=pieces, windows=windows))
+        state = replace(state, pieces=pieces, windows=windows)
+        states.append(filtered(state, condition, frame, options))
         place |= {out: (state.number, k) for out, k in zip(outs, members, strict=True)}
     kinds = {
         out: a.result([schema.field(name).type for name in a.columns]) for out, a in given.items()

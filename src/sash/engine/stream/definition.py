@@ -43,6 +43,8 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Structure = Literal["tree", "rows", "tail", "so far", "waiting", "slices"]
 PARTIALS = ("count", "known", "first", "last", "argument", "combine")
 """The kinds of states that partials answer; others need the rows of a window."""
+PARTIAL_STRUCTURES = ("tree", "slices", "so far")
+"""The structures that keep partials."""
 Emit = Literal["final", "arrival", "update"]
 
 
@@ -172,7 +174,7 @@ class StreamDefinition:
     def of_structure(self) -> dict[Structure, list[State]]:
         """The states that each structure keeps."""
         found: dict[Structure, list[State]] = {}
-        for state in self.plan.states:
+        for state in self.as_kept.states:
             found.setdefault(self.structure(state), []).append(state)
         return found
 
@@ -290,16 +292,21 @@ class StreamDefinition:
 
     @cached_property
     def as_kept(self) -> Plan:
-        """The plan with the algorithm that keeps each state from batch to batch."""
+        """The plan as it runs: with the algorithm that keeps each state from batch to batch, and
+        with what becomes of rows that do not pass a filter where partials are kept."""
         return replace(self.plan, states=tuple(self._chosen(state) for state in self.plan.states))
 
     def _chosen(self, state: State) -> State:
-        if self.structure(state) not in ("tree", "slices"):
+        structure, cost = self.structure(state), Cost(2, 3)
+        if structure not in PARTIAL_STRUCTURES:
             return state
-        cost = Cost(2, 3)
-        state = replace(
-            state, typed=state.typed or state.kind in ("count", "known", "first", "last")
-        )
+        typed = state.typed or state.kind in ("count", "known", "first", "last")
+        state = replace(state, typed=typed)
+        if state.condition is not None:
+            state = replace(state, filtering="no rows")
+        if structure == "so far":
+            why = "the partial of the window so far, then the rows of a batch one by one"
+            return replace(state, choice=Choice("TwoStacks", why, Cost(2, 1)))
         if self.emit == "arrival":
             why = "bulks in a tree, late rows inserted where they belong: O(log d) nodes change"
             return replace(state, choice=Choice("FiBA", why, cost))

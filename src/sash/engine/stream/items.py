@@ -65,13 +65,19 @@ class Items:
         )
 
 
-def spread(items: Items, places: np.ndarray, n: int) -> Items:
-    """Items at some places of n, and none of any rows elsewhere."""
-    rows, leaves = np.zeros(n, np.int64), [np.zeros(n, leaf.dtype) for leaf in items.leaves]
-    rows[places] = items.rows
-    for whole, leaf in zip(leaves, items.leaves, strict=True):
+def spread(items: Items, places: np.ndarray, others: Items) -> Items:
+    """The others, which are of no rows, with items at some places instead."""
+    others.rows[places] = items.rows
+    for whole, leaf in zip(others.leaves, items.leaves, strict=True):
         whole[places] = leaf
-    return Items(rows, leaves)
+    if items.objects is not None and others.objects is not None:
+        for place, x in zip(places.tolist(), items.objects, strict=True):
+            others.objects[place] = x
+    if items.values is not None:
+        numbers = np.full(len(others), -1)
+        numbers[places] = np.arange(len(items))
+        others.values = items.values.take(pa.array(numbers, mask=numbers < 0))
+    return others
 
 
 def sums(values: np.ndarray, lo: np.ndarray, hi: np.ndarray) -> np.ndarray:

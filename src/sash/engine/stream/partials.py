@@ -97,16 +97,13 @@ class PartialState:
     # From rows to items.
 
     def lifted(self, table: pa.Table) -> Items:
-        """An item for each row; of no rows where an input is null."""
+        """An item for each row; of no rows where an input is null, or a row does not pass."""
         n, columns, passing = table.num_rows, *self._columns(table)
-        found = self._lifted(columns, n)
         if passing is None:
-            return found
-        if found.objects is not None:
-            nothing = self._monoid.identity
-            found.objects = [x if p else nothing for x, p in zip(found.objects, passing.tolist())]
-        found.rows = np.where(passing, found.rows, 0)
-        return found
+            return self._lifted(columns, n)
+        places = np.flatnonzero(passing)
+        passed = self._lifted([column.filter(pa.array(passing)) for column in columns], len(places))
+        return spread(passed, places, self.none(n))
 
     def _columns(self, table: pa.Table) -> tuple[list[pa.Array], np.ndarray | None]:
         """The columns that are aggregated, and which rows pass the condition, if there is one."""
@@ -135,7 +132,7 @@ class PartialState:
         columns = [np.ascontiguousarray(numbers(column)) for column in known]
         rows, *leaves = self._folded(columns, Groups(each[:-1], each[1:]), of_items=False)
         found = Items(rows, leaves)
-        return found if places is None else spread(found, places, n)
+        return found if places is None else spread(found, places, self.none(n))
 
     def _lifted_places(self, columns: list[pa.Array]) -> Items:
         """The measure if there is one, and as the value the row's own."""
@@ -306,7 +303,7 @@ class PartialState:
 
     @cached_property
     def _nothing(self) -> Items:
-        return self.lifted(self.plan.schema.empty_table())
+        return self._lifted([pa.array([], kind) for kind in self._kinds], 0)
 
     def none(self, n: int) -> Items:
         """Items of no rows."""
