@@ -151,18 +151,25 @@ def own(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     fewer rows."""
     plain = {**vars(options), "keys": 0, "order": "time"}
     data = rows(argparse.Namespace(**plain))
-    for name, monoid in users_own().items():
-        asked = {"own": sf.apply(monoid, "x"), "built in": getattr(sf, name)("x")}
-        runs = {
-            k: partial(sash.windowed(data, time="t").agg, y=a.over("1000 us"))
-            for k, a in asked.items()
-        }
-        for run in runs.values():
-            run()
-        best = best_of(runs, options.repeat)
-        row: dict[str, Any] = {"aggregation": name, "window": 1000}
-        row |= {k: options.rows / s / 1e6 for k, s in best.items()}
-        yield row | {"own to built in": best["own"] / best["built in"]}
+    for window in options.windows:
+        for name, monoid in users_own().items():
+            built_in = getattr(sf, name.partition(",")[0])
+            asked = {"own": sf.apply(monoid, "x"), "built in": built_in("x")}
+            runs = {
+                k: partial(sash.windowed(data, time="t").agg, y=a.over(f"{window} us"))
+                for k, a in asked.items()
+            }
+            for run in runs.values():
+                run()
+            best = best_of(runs, options.repeat)
+            row: dict[str, Any] = {"aggregation": name, "window": window}
+            row |= {k: options.rows / s / 1e6 for k, s in best.items()}
+            yield row | {"own to built in": best["own"] / best["built in"]}
+    yield against_apply(plain, options)
+
+
+def against_apply(plain: dict[str, Any], options: argparse.Namespace) -> dict[str, Any]:
+    """A user's own monoid against pandas' rolling.apply, on a tenth of the rows."""
     n = max(10_000, options.rows // 10)
     data = rows(argparse.Namespace(**plain), n)
     asked = sf.apply(spread_of(), "x").over("1000 us")
@@ -173,35 +180,55 @@ def own(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     }
     runs["own"]()
     best = best_of(runs, options.repeat)
-    row = {"aggregation": "spread", "window": 1000}
+    row: dict[str, Any] = {"aggregation": "spread", "window": 1000}
     row |= {k: n / s / 1e6 for k, s in best.items()}
-    yield row | {"x pandas apply": best["pandas apply"] / best["own"]}
+    return row | {"x pandas apply": best["pandas apply"] / best["own"]}
+
+
+Moments = tuple[int, float, float]  # how many, their mean, their squared deviations
 
 
 def users_own() -> dict[str, sash.Monoid]:
-    """Monoids that a user might write, by the names of the built-in ones."""
+    """Monoids that a user might write, by the names of the built-in ones.
+
+    The standard deviation is written in two ways: as the formula is usually given, and as the
+    built-in one is, where no division waits for the row before.
+    """
     return {
         "sum": sash.Monoid("own sum", 0.0, float, lambda a, b: a + b),
         "max": sash.Monoid("own max", -np.inf, float, max),
         "stddev": sash.Monoid("own stddev", (0, 0.0, 0.0), one_of, merged, deviation),
+        "stddev, division first": sash.Monoid(
+            "own stddev", (0, 0.0, 0.0), one_of, merged_division_first, deviation
+        ),
     }
 
 
-def one_of(x: float) -> tuple[int, float, float]:
+def one_of(x: float) -> Moments:
     return (1, x, 0.0)
 
 
-def merged(a: tuple[int, float, float], b: tuple[int, float, float]) -> tuple[int, float, float]:
+def merged(a: Moments, b: Moments) -> Moments:
     """Counts, means and squared deviations of two sets, as Chan, Golub and LeVeque merge them."""
     n = a[0] + b[0]
     if n == 0:
         return a
     d = b[1] - a[1]
-    part = d * (b[0] / n)  # as the built-in one has it
+    part = d * b[0] / n
     return (n, a[1] + part, a[2] + b[2] + d * part * a[0])
 
 
-def deviation(v: tuple[int, float, float]) -> float | None:
+def merged_division_first(a: Moments, b: Moments) -> Moments:
+    """As `merged`; the counts are divided first, which needs no mean of the row before."""
+    n = a[0] + b[0]
+    if n == 0:
+        return a
+    d = b[1] - a[1]
+    part = d * (b[0] / n)
+    return (n, a[1] + part, a[2] + b[2] + d * part * a[0])
+
+
+def deviation(v: Moments) -> float | None:
     return math.sqrt(v[2] / (v[0] - 1)) if v[0] > 1 else None
 
 

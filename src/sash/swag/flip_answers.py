@@ -1,0 +1,199 @@
+"""Flip answers: suffixes and prefixes that `flips` has filled, combined to answers.
+
+Windows may have a further piece, which is combined before their answers are given.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sash.kernel.drivers import row_at
+from sash.kernel.words import (
+    ANSWER,
+    EVEN,
+    FIRST_FREE,
+    IN_STEP,
+    SMALL,
+    SOME,
+    Partial,
+    combine,
+    get,
+    get_small,
+    give,
+    hold,
+    item,
+    lift,
+    lower,
+    magnitude,
+    numbers,
+    one,
+    put,
+    state_size,
+    straight,
+    straight_run,
+)
+from sash.swag.flips import GROUP, Coming, Flip
+
+MORE = FIRST_FREE + 1  # after Two-Stacks Lite's own place
+
+
+def answer(q: Any, new: Coming, i: int, stop: int, out: Any) -> None:
+    """The answers of rows i to stop - 1: suffixes and prefixes, combined."""
+    windows, shift = new.windows, new.shift
+    begins, ends, shape = numbers(windows.lo), numbers(windows.hi), windows.shape
+    step = shape == IN_STEP
+    even = shape & EVEN != 0
+    if step or (by_one(begins, i, stop, even) and by_one(ends, i, stop, even)):
+        begin = row_at(windows.lo, begins, i, step) - shift
+        end = row_at(windows.hi, ends, i, step) - shift
+        answer_in_step(q, new, begin, end, i, stop, out)
+    elif shape & SOME and state_size(q) > 2:
+        answer_in_groups(q, new, i, stop, out)
+    else:
+        prefixes = straight(new.ahead, 0)
+        for k in range(i, stop):
+            if begins[k] < ends[k]:
+                suffix = get(q.part, begins[k] - shift)
+                prefix = get(prefixes, ends[k] - shift - new.anchor)
+                give(out, k, lower(hold(q, ANSWER, combine(suffix, prefix))))
+
+
+def by_one(rows: Any, i: int, stop: int, even: bool) -> bool:
+    """Whether ends of windows move by one row each time; `even`: by at most one, that is known.
+
+    So windows over regular times are in step too, wherever no row is missing. Of others, a look
+    at the first and the last end mostly says that they are not.
+    """
+    if rows[stop - 1] - rows[i] != stop - 1 - i:
+        return False
+    others = 0
+    if not even:
+        for k in range(i + 1, stop):
+            others += rows[k] - rows[k - 1] != 1
+    return others == 0
+
+
+def answer_in_groups(q: Any, new: Coming, i: int, stop: int, out: Any) -> None:
+    """The answers of rows i to stop - 1, of which none has an empty window.
+
+    What a group of them needs is first brought together: where a state has several numbers, a
+    processor then combines several rows at once, which pays for the way.
+    """
+    begins, ends, shift = numbers(new.windows.lo), numbers(new.windows.hi), new.shift
+    ahead = suffixes = straight(new.ahead, 0)
+    prefixes = straight(new.ahead, GROUP)
+    for k in range(i, stop, GROUP):
+        n = min(GROUP, stop - k)
+        for j in range(n):
+            put(suffixes, j, get(q.part, begins[k + j] - shift))
+            put(prefixes, j, get(ahead, ends[k + j] - shift - new.anchor))
+        answer_group(q, suffixes, prefixes, k, n, out)
+
+
+def answer_group(q: Any, suffixes: Any, prefixes: Any, i: int, n: int, out: Any) -> None:
+    """The answers of rows i to i + n - 1, the suffixes and the prefixes of which lie in a row.
+
+    Where all integers of theirs are small, no sum of two overflows. A compiler then leaves out
+    the checks of a user's `combine`, and so can combine several rows at once.
+    """
+    bits = 0
+    for j in range(n):
+        bits |= magnitude(get(suffixes, j)) | magnitude(get(prefixes, j))
+    if bits < SMALL:
+        for j in range(n):
+            total = combine(get_small(suffixes, j), get_small(prefixes, j))
+            give(out, i + j, lower(hold(q, ANSWER, total)))
+    else:
+        for j in range(n):
+            total = combine(get(suffixes, j), get(prefixes, j))
+            give(out, i + j, lower(hold(q, ANSWER, total)))
+
+
+def answer_in_step(q: Any, new: Coming, f: int, e: int, i: int, stop: int, out: Any) -> None:
+    """The answers of rows i to stop - 1, whose windows begin at f and end at e, one row later
+    each."""
+    prefixes = straight(new.ahead, e - new.anchor)
+    k, n = 0, stop - i
+    while k < n:
+        end = min(n, k + min(GROUP, straight_run(q.part, f + k)))
+        answer_group(q, straight(q.part, f + k), straight(prefixes, k), i + k, end - k, out)
+        k = end
+
+
+def answer_further(q: Any, new: Coming, flip: Flip, left: int, out: Any) -> int:
+    """The answers of a flip's rows with a further piece; gives how many named ones are left."""
+    if new.piece.alone:
+        answer_with_rows(q, new, flip.i, flip.stop, out)
+        return left
+    answer(q, new, flip.i, flip.stop, out)
+    return answer_named(q, new, left, flip.stop, out)
+
+
+def answer_empty(q: Any, new: Coming, i: int, stop: int, out: Any) -> None:
+    """The answers of windows i to stop - 1, which have no rows but those of a further piece."""
+    if new.piece.alone:
+        for k in range(i, stop):
+            give(out, k, lower(hold(q, ANSWER, further_row(q, new, k))))
+
+
+def answer_with_rows(q: Any, new: Coming, i: int, stop: int, out: Any) -> None:
+    """The answers of rows i to stop - 1 whose windows have a further row each, in groups."""
+    windows, shift = new.windows, new.shift
+    begins, ends, step = numbers(windows.lo), numbers(windows.hi), windows.shape == IN_STEP
+    ahead = suffixes = straight(new.ahead, 0)
+    prefixes = straight(new.ahead, GROUP)
+    for k in range(i, stop, GROUP):
+        n = min(GROUP, stop - k)
+        for j in range(n):
+            begin = row_at(windows.lo, begins, k + j, step) - shift
+            end = row_at(windows.hi, ends, k + j, step) - shift
+            if begin < end:
+                put(suffixes, j, get(q.part, begin))
+                put(prefixes, j, get(ahead, end - new.anchor))
+            else:
+                put(suffixes, j, one(q))
+                put(prefixes, j, one(q))
+        for j in range(n):
+            total = hold(q, ANSWER, combine(get(suffixes, j), get(prefixes, j)))
+            row = further_row(q, new, k + j)
+            give(out, k + j, lower(hold(q, ANSWER, combine(total, row))))
+
+
+def further_row(q: Any, new: Coming, k: int) -> Partial:
+    """The first row of the further piece of window k."""
+    return lift(q, item(new.xs, new.piece.row + k))
+
+
+def answer_named(q: Any, new: Coming, left: int, stop: int, out: Any) -> int:
+    """The answers of the named windows before `stop` again, with the rows that they have besides.
+
+    The first `left` of them have no answers yet; gives how many then have none. Peers begin
+    their windows at one row: so none before `stop` has a peer after it, but for the last of all.
+    """
+    windows, shift, piece = new.windows, new.shift, new.piece
+    begins, ends, step = numbers(windows.lo), numbers(windows.hi), windows.shape == IN_STEP
+    which, prefixes = numbers(piece.which), straight(new.ahead, 0)
+    rest = left
+    while rest > 0 and which[rest - 1] < stop:
+        rest -= 1
+    more, before = one(q), stop + 1
+    if rest < left and stop == windows.n and piece.last > 1:
+        before = stop
+        for k in range(stop + piece.last - 2, stop - 1, -1):
+            more = hold(q, MORE, combine(further_row(q, new, k), more))
+    for j in range(rest, left):
+        k = which[j]
+        begin = row_at(windows.lo, begins, k, step) - shift
+        end = row_at(windows.hi, ends, k, step) - shift
+        row, total = further_row(q, new, k), one(q)
+        if begin < end:
+            prefix = get(prefixes, end - new.anchor)
+            total = hold(q, ANSWER, combine(get(q.part, begin), prefix))
+        if k + 1 == before:
+            more = hold(q, MORE, combine(row, more))
+            give(out, k, lower(hold(q, ANSWER, combine(total, more))))
+        else:  # one row: its partial is known to have one, which a compiler makes use of
+            more = hold(q, MORE, row)
+            give(out, k, lower(hold(q, ANSWER, combine(total, row))))
+        before = k
+    return rest
