@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pyarrow as pa
 
 from sash.engine.changed import ChangedWindows
@@ -35,9 +34,10 @@ class FinalWindows:
             self._windows(before, now)  # the last ones of keys are kept
 
     def take_slices(self, slices: pa.Table) -> None:
-        """Take slices that were made of rows elsewhere, in any order."""
-        order = np.argsort(self.state.times(slices), kind="stable")
-        wait(self.state, slices.take(pa.array(order)))
+        """Take slices that were made of rows elsewhere, in any order; several of a key and a slice
+        are combined before they wait."""
+        slices = renumbered(slices, self.state.manifest.collided)
+        wait(self.state, self._merged(self._sliced.slices.in_time(slices)))
 
     def _take(self, rows: pa.Table, now: float | None) -> None:
         """Add what the watermark has passed to the bulks of slices, and of rows that slices do not
@@ -68,9 +68,12 @@ class FinalWindows:
             slices.append(self._slices(by_key(state, renumbered(joined(given), collided))))
         if len(slices) < 2 and not known:
             return slices[0] if slices else None
-        both = by_key(state, renumbered(joined(slices), collided))
-        self._count(both)
-        return self._sliced.slices.merged(both)
+        return self._merged(by_key(state, renumbered(joined(slices), collided)))
+
+    def _merged(self, slices: pa.Table) -> pa.Table:
+        """Slices as one per key and slice; those are side by side."""
+        self._count(slices)
+        return self._sliced.slices.merged(slices)
 
     def _wait(self, rows: pa.Table) -> None:
         """Let rows wait for the watermark, as slices where these are smaller."""
@@ -79,7 +82,7 @@ class FinalWindows:
             return
         made = self._slices(by_key(state, rows))
         if made.nbytes < rows.nbytes:
-            self.take_slices(made)
+            wait(state, self._sliced.slices.in_time(made))
         else:
             wait(state, rows)
 

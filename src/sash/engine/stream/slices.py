@@ -19,13 +19,13 @@ import pyarrow as pa
 from sash.engine.arrangement import Arrangement, Codes, ranks_of
 from sash.engine.columns import answers_as, numbers, one_array, with_exact_decimals
 from sash.engine.fold import Groups
-from sash.engine.order import hashed, tick_type, ticks
+from sash.engine.order import hashed, integer_codes, tick_type, ticks
 from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.items import Items
 from sash.engine.stream.maps import prefix
 from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.partials import PartialState
-from sash.engine.stream.sorted_keys import Collision, prove_equal
+from sash.engine.stream.sorted_keys import Collision, order_of, prove_equal
 from sash.engine.team import Team
 from sash.plan.reach import steps_of
 from sash.windows.frames import Sliding
@@ -70,18 +70,21 @@ class Slices:
 
     def of_rows(self, rows: pa.Table) -> pa.Table:
         """Rows in order of key and time as one item per key and slice."""
-        return self._of_rows(rows, self._numbers_of(rows))
-
-    def _of_rows(self, rows: pa.Table, slices: np.ndarray) -> pa.Table:
-        """Rows in order of key and slice, by the numbers of slices."""
 
         def folded(_: int, state: PartialState, groups: Groups) -> Items:
             return state.fold_rows(rows, groups)
 
-        return self._folded(rows, self._offset + slices * self.length, folded)
+        return self._folded(rows, self._offset + self._numbers_of(rows) * self.length, folded)
+
+    def in_time(self, slices: pa.Table) -> pa.Table:
+        """Slices in order of time and key."""
+        ids, numbered = numbers(one_array(slices.column(KEY))), self._numbers_of(slices)
+        order = order_of(ids)
+        order = order[order_of((numbered - numbered.min())[order])]
+        return slices.take(pa.array(order))
 
     def merged(self, slices: pa.Table) -> pa.Table:
-        """Slices in order of key and time, some of them of one time, as one per key and slice."""
+        """Slices of which those of a key and a time are side by side, as one of each."""
         times = numbers(one_array(slices.column(self._time))).astype(self._dtype)
 
         def folded(i: int, state: PartialState, groups: Groups) -> Items:
@@ -94,20 +97,32 @@ class Slices:
         """Rows in any order as one item per key and slice, with the number of its rows.
 
         None where slices would be hardly fewer than rows, or where two keys have one number,
-        which whoever knows the shard tells apart.
+        which whoever knows the shard tells apart. Of the rows, only the columns that are aggregated
+        are brought in order.
         """
-        ids, slices = numbers(one_array(rows.column(KEY))), self._numbers_of(rows)
+        ids, checks = (numbers(one_array(rows.column(name))) for name in (KEY, CHECK))
+        slices = self._numbers_of(rows)
         least = slices.min()
         if (int(slices.max()) - int(least) + 1) * len(ids) >= MOST:
             return None
-        order, first = _groups(ids, slices - least)
+        arranged = _by_key_and_slice(ids, slices - least)
+        first = arranged.starts
         if len(first) * WORTH > len(ids):
             return None
         try:
-            found = self._of_rows(rows.take(pa.array(order)), slices[order])
+            if (checks != checks[0]).any():  # those of integers are all the same
+                prove_equal(checks[arranged.order], ids[arranged.order])
         except Collision:
             return None
-        return found.append_column(COUNT, pa.array(np.diff(first, append=len(ids))))
+        reads = {name for state in self.states for name in state.reads}
+        moved = {name: arranged.into(one_array(rows.column(name))) for name in reads}
+        heads, groups = arranged.order[first], Groups(first, np.append(first[1:], len(ids)))
+        found = self._table(
+            rows.select([KEY, CHECK, *self._by]).take(pa.array(heads)),
+            self._offset + slices[heads] * self.length,
+            [state.fold_rows(pa.table(moved), groups) for state in self.states],
+        )
+        return found.append_column(COUNT, pa.array(groups.hi - groups.lo))
 
     def _numbers_of(self, rows: pa.Table) -> np.ndarray:
         """The number of the slice of each row: 0 begins at the offset."""
@@ -129,22 +144,25 @@ class Slices:
         first = np.flatnonzero(np.append(True, changed))
         groups = Groups(first, np.append(first[1:], len(ids)))
         table = rows.select([KEY, CHECK, *self._by]).take(pa.array(first))
-        times = answers_as(slices[first], None, self._kind)
-        table = table.append_column(self._time, times)
-        for i, state in enumerate(self.states):
-            for name, column in state.columns_of(folded(i, state, groups), prefix(i)).items():
+        found = [folded(i, state, groups) for i, state in enumerate(self.states)]
+        return self._table(table, slices[first], found)
+
+    def _table(self, keys: pa.Table, times: np.ndarray, items: list[Items]) -> pa.Table:
+        """Slices as a table: their keys, their times, and the partials of each state."""
+        table = keys.append_column(self._time, answers_as(times, None, self._kind))
+        for i, (state, each) in enumerate(zip(self.states, items, strict=True)):
+            for name, column in state.columns_of(each, prefix(i)).items():
                 table = table.append_column(name, column)
         return table
 
 
-def _groups(ids: np.ndarray, slices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows by key and slice, the slices of a key side by side, and where each slice begins."""
+def _by_key_and_slice(ids: np.ndarray, slices: np.ndarray) -> Arrangement:
+    """Rows of a key and a slice side by side."""
     team = Team(1)
-    keys, width = hashed(pa.array(ids), team), int(slices.max()) + 1
+    keys, width = integer_codes(ids, team), int(slices.max()) + 1
     both = keys.values * width + slices
     if keys.size * width > max(1 << 16, 4 * len(ids)):
         codes = hashed(pa.array(both), team)
     else:
         codes = Codes(both, keys.size * width)
-    found = Arrangement(ranks_of(codes, team), team, by_rank=True)
-    return found.order, found.starts
+    return Arrangement(ranks_of(codes, team), team, by_rank=True)
