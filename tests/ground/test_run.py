@@ -1,5 +1,6 @@
 """The main job of `python3 do.py run`, on fewer rows."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -18,8 +19,13 @@ def test_the_main_job_runs(do: ModuleType, root: Path, tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "own frames: 0 of 18,000 answers differ" in done.stdout
-    assert "for 9 of the 12 answers" in done.stdout
-    assert "each was the first job of a new Java" in done.stdout
+    assert "Spark with in process: 0 of 24,000 answers differ" in done.stdout
+    assert re.findall(r"^  (S.+?) +[\d.]+ s, (?:[\d.]+× (.+): )?(\d.+?);", done.stdout, re.M) == [
+        ("Sash in process", "as fast as Spark's own frames", "12 answers"),
+        ("Sash on Spark", "as fast as Spark's own frames", "12 answers"),
+        ("Spark's own frames", "", "9 of the 12 answers"),
+    ]
+    assert done.stdout.count("first job of a new Java") == 2
     assert done.stderr.count("starting Spark (") == 2
     assert "stream with batch: 0 of " in done.stdout
     report = (tmp_path / "demo" / "report.html").read_text()

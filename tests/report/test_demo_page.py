@@ -29,9 +29,11 @@ def findings(out: Path, rows: int | None) -> tuple[demo.Findings, Any]:
     ]
     stream = on_spark.Outcome(len(answers) - 100, 4.25, batches=batches)
     batch = on_spark.Outcome(len(answers), 1.5, plan)
+    here = on_spark.Outcome(len(answers), 0.5)
     none, equal = dict.fromkeys(demo.NATIVE, 0), dict.fromkeys(pipeline.aggregations, 0)
-    theirs = on_spark.Outcome(len(answers), 2.5)
-    return demo.Findings(table, answers, batch, theirs, none, stream, equal), pipeline
+    theirs = on_spark.Outcome(len(answers), 2.6)
+    wrong = demo.Wrong({**equal, "n_day": 7}, none, equal)
+    return demo.Findings(table, answers, here, batch, theirs, stream, wrong), pipeline
 
 
 @pytest.mark.parametrize("width", [1200, 360])
@@ -44,10 +46,15 @@ def test_no_error_and_the_numbers(browser: Any, tmp_path: Path, width: int) -> N
     for text in (
         "4,000 flights from New York",
         "48 k",  # windows
-        "2.2×",  # 2.5 s for 9 answers, 1.5 s for 12
+        "5.2×",  # 2.6 s of Spark's frames, 0.5 s in process
+        "in process; 1.7× on Spark",  # 1.5 s
         "of 36,000 answers",
+        "all but 7",
+        "7 differ",
         "Where the most delayed flight went",
-        "2.5 s",
+        "0.5 s",
+        "1.5 s",
+        "2.6 s",
         "4.25 s",
         "100 rows wait for the watermark",
         f"{largest:,} at most",

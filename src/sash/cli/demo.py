@@ -1,14 +1,13 @@
-"""`sash demo`: a year of flights, in a batch and as a stream, checked against Spark's own frames.
+"""`sash demo`: a year of flights, in process, on Spark and as a stream, and by Spark's own frames.
 
-It writes a pipeline file and a monoid of its own, runs both with `sash run`'s code, compares
-the answers row by row, and shows them on a page. Sash's batch and Spark's own frames are each the
-first job of a Java of their own, from the same files to files of one kind.
+It writes a pipeline file and a monoid of its own, runs them with `sash run`'s code, compares
+the answers row by row, and shows them on a page. `demo_runs` says what is timed.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +16,20 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import parquet
 
-from sash.cli import flights, on_spark
+from sash.cli import demo_runs, flights, on_spark
 from sash.cli.call import Outcome
+from sash.cli.demo_runs import NATIVE
 from sash.cli.errors import EndError
 from sash.cli.pipeline import Pipeline
 from sash.cli.pipeline_file import load
 from sash.cli.progress import stage
 from sash.cli.replace import remove
-from sash.cli.spark_types import DataFrame, SparkSession
 
 PIPELINE = """\
 # Rolling features of flights, by airport and airline. Run it yourself:
 #     sash explain flights.toml
-#     sash run flights.toml              a batch
+#     sash run flights.toml              a batch, on Spark as [spark] asks for it
+#     sash run --engine local flights.toml    the same in this process
 #     sash run --stream flights.toml     a stream, from the same file
 time = "scheduled"
 keys = ["origin", "carrier"]
@@ -105,32 +105,35 @@ streak = Monoid("streak", (0, 0, 0, 0), lift, combine, lower)
 '''
 
 FILES = 6  # a stream's batches
-FEATURES, STREAM, FRAMES = "features", "stream", "frames"  # what the runs write
+FEATURES, LOCAL, STREAM, FRAMES = "features", "in_process", "stream", "frames"
+"""What the runs write."""
 KEY = ["origin", "carrier", "scheduled"]
-RANGE = "PARTITION BY origin, carrier ORDER BY scheduled RANGE BETWEEN INTERVAL '{}' DAY PRECEDING AND CURRENT ROW"  # noqa: E501
-ROWS = "PARTITION BY origin, carrier ORDER BY scheduled ROWS BETWEEN 49 PRECEDING AND CURRENT ROW"
-DAYS = {"day": 1, "week": 7, "month": 30}
-NATIVE = {
-    **{f"n_{w}": f"count(1) OVER ({RANGE.format(d)})" for w, d in DAYS.items()},
-    **{f"mean_{w}": f"avg(delay) OVER ({RANGE.format(d)})" for w, d in DAYS.items()},
-    "worst_week": f"max(delay) OVER ({RANGE.format(7)})",
-    "planes_week": f"CAST(size(collect_set(tailnum) OVER ({RANGE.format(7)})) AS BIGINT)",
-    "last_50": f"avg(delay) OVER ({ROWS})",
-}
-"""Spark's own frames can compute this part; their max_by takes any of equals: it is left out."""
 
 
-@dataclass
+@dataclass(frozen=True)
+class Wrong:
+    """How many answers differ, by column: of the batch from the others, of the stream from it."""
+
+    local: dict[str, int]
+    native: dict[str, int]
+    stream: dict[str, int]
+
+
+@dataclass(frozen=True)
 class Findings:
     """The results of the demo, for the page and for the last lines."""
 
     flights: pa.Table
     answers: pa.Table
+    local: Outcome
     batch: Outcome
     native: Outcome
-    native_wrong: dict[str, int]
     stream: Outcome
-    stream_wrong: dict[str, int]
+    wrong: Wrong
+
+    def times(self, run: Outcome) -> float:
+        """How many times as long Spark's own frames take, though they answer less."""
+        return self.native.seconds / run.seconds
 
 
 def main(out: Path, rows: int | None = None) -> int:
@@ -161,7 +164,7 @@ def prepare(out: Path, rows: int | None) -> Pipeline:
         table = flights.flights()
         table = table if rows is None else table.slice(0, rows)
         for old in (
-            "flights", FEATURES, STREAM, f"{STREAM}.checkpoint", FRAMES, "report.html"
+            "flights", FEATURES, LOCAL, STREAM, f"{STREAM}.checkpoint", FRAMES, "report.html"
         ):  # fmt: skip
             remove(out / old)
         flights.write(table, out / "flights", FILES if rows is None else 2)
@@ -172,34 +175,26 @@ def prepare(out: Path, rows: int | None) -> Pipeline:
 
 
 def examine(pipeline: Pipeline) -> Findings:
-    """The batch, Spark's own frames and the stream, compared."""
-    streaming, framed = writing_to(pipeline, STREAM), writing_to(pipeline, FRAMES)
-    with on_spark.started(pipeline) as spark:
-        batch = on_spark.batch(pipeline, spark)
+    """The same definition in process, on Spark and as a stream, and Spark's frames, compared."""
+    streaming, framed = (demo_runs.writing_to(pipeline, name) for name in (STREAM, FRAMES))
+    local = demo_runs.in_process(pipeline, LOCAL)
+    with demo_runs.new_java(pipeline) as spark:
+        batch = demo_runs.batch(pipeline, spark)
         stream = on_spark.stream(streaming, spark)
-    with on_spark.started(pipeline, new_java=True) as spark:
-        theirs = native(framed, spark)
+    with demo_runs.new_java(pipeline) as spark:
+        native = demo_runs.native(framed, spark)
     with stage("comparing all answers"):
-        source = parquet.read_table(pipeline.source.path)
-        answers, emitted, frames = (
-            parquet.read_table(each.sink.path) for each in (pipeline, streaming, framed)
+        source, answers, here, emitted, frames = (
+            parquet.read_table(pipeline.file.parent / name)
+            for name in ("flights", FEATURES, LOCAL, STREAM, FRAMES)
         )
-        wrong = differing(answers, frames, list(NATIVE))
-        changed = differing(emitted, answers, list(pipeline.aggregations))
-    return Findings(source, answers, batch, theirs, wrong, stream, changed)
-
-
-def writing_to(pipeline: Pipeline, name: str) -> Pipeline:
-    """The same pipeline, with a sink of another name."""
-    assert pipeline.sink.path is not None
-    return replace(pipeline, sink=replace(pipeline.sink, path=pipeline.sink.path.with_name(name)))
-
-
-def native(pipeline: Pipeline, spark: SparkSession) -> Outcome:
-    """Have Spark's own frames write what they can answer."""
-    rows: DataFrame = spark.read.parquet(str(pipeline.source.path))
-    answered = rows.selectExpr("*", *[f"{sql} AS {name}" for name, sql in NATIVE.items()])
-    return on_spark.written("Spark's own frames", answered, pipeline.sink)
+        names = list(pipeline.aggregations)
+        wrong = Wrong(
+            differing(answers, here, names),
+            differing(answers, frames, list(NATIVE)),
+            differing(emitted, answers, names),
+        )
+    return Findings(source, answers, local, batch, native, stream, wrong)
 
 
 def differing(some: pa.Table, all_: pa.Table, names: list[str]) -> dict[str, int]:
@@ -234,24 +229,36 @@ def unlike(a: Any, b: Any) -> Any:
 
 def tell(found: Findings, out: Path, report: Path, seconds: float) -> int:
     """The last lines, and the status."""
-    from sash.cli.demo_report import faster
-
-    rows, names = len(found.answers), len(found.stream_wrong)
+    rows, names = len(found.answers), len(found.wrong.stream)
+    print(f"{rows * names:,} windows: {names} answers for each of {rows:,} flights")
+    for line in took(found):
+        print(line)
+    bad = {name: sum(each.values()) for name, each in vars(found.wrong).items()}
+    here, theirs = f"{rows * names:,}", f"{rows * len(NATIVE):,}"
+    print(f"compared with Spark's own frames: {bad['native']} of {theirs} answers differ")
+    print(f"compared Spark with in process: {bad['local']} of {here} answers differ")
+    given = found.stream.rows
     print(
-        f"{rows * names:,} windows in {found.batch.seconds:.1f} s; Spark's own frames take "
-        f"{found.native.seconds:.1f} s for {len(NATIVE)} of the {names} answers, "
-        f"{faster(found):.1f}× as long per answer; each was the first job of a new Java"
-    )
-    wrong = sum(found.native_wrong.values()) + sum(found.stream_wrong.values())
-    bad = sum(found.native_wrong.values())
-    print(f"compared with Spark's own frames: {bad} of {rows * len(NATIVE):,} answers differ")
-    given, bad = found.stream.rows, sum(found.stream_wrong.values())
-    print(
-        f"compared stream with batch: {bad} of {given * len(found.stream_wrong):,} answers "
+        f"compared stream with batch: {bad['stream']} of {given * names:,} answers "
         f"differ; {given:,} rows answered, {rows - given:,} wait for the watermark"
     )
     print(f"answers: {out / FEATURES} (Parquet), pipeline file: {out / 'flights.toml'}")
     print(f"report: {report}")
     print(f"all of it took {seconds:.0f} s")
-    whole = len(found.answers) == len(found.flights) and given > 0
-    return int(wrong > 0 or not whole)
+    whole = len(found.flights) == len(found.answers) == found.local.rows and given > 0
+    return int(sum(bad.values()) > 0 or not whole)
+
+
+def took(found: Findings) -> list[str]:
+    """The seconds of each run, how they compare, and what they are of."""
+    names, java = len(found.wrong.stream), "first job of a new Java, its start left out"
+    here, on_spark = (f"{found.times(run):.1f}×" for run in (found.local, found.batch))
+    than = "as fast as Spark's own frames"
+    runs = {
+        "Sash in process": (found.local, f"{here} {than}: {names} answers; a new Python, whole"),
+        "Sash on Spark": (found.batch, f"{on_spark} {than}: {names} answers; {java}"),
+        "Spark's own frames": (found.native, f"{len(NATIVE)} of the {names} answers; {java}"),
+    }
+    return [f"  {name:<18} {run.seconds:5.1f} s, {said}" for name, (run, said) in runs.items()] + [
+        "  one run each, from files to files, with no kernel compiled before"
+    ]
