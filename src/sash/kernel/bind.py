@@ -109,7 +109,6 @@ def plain_meanings(monoid: Monoid) -> dict[Any, Any]:
         words.put: put_plain,
         words.straight: From,
         words.straight_run: lambda part, i: 1 << 62,
-        words.room: len,
         words.move: move_plain,
         words.numbers: lambda address: address,
         words.prefetch: lambda column, i: None,

@@ -60,7 +60,6 @@ def cell_source(layout: Layout, chunked: bool) -> str:
     return text + (
         "def straight(part, i):\n    return (cell(part, i), -1)\n"
         "def straight_run(part, i):\n    return part[1] + 1 - (i & part[1])\n"
-        "def room(part):\n    return part[1] + 1\n"
     )
 
 

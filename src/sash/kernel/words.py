@@ -102,7 +102,6 @@ straight = word(
 straight_run = word(
     "straight_run", "straight_run(q.part, i): how many cells from i on lie one after the other"
 )
-room = word("room", "room(q.part): how many cells a ring has")
 magnitude = word(
     "magnitude", "magnitude(v): less than SMALL where all integers of a partial are small"
 )

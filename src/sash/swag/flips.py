@@ -1,7 +1,8 @@
-"""Flips: what Two-Stacks Lite keeps between two flips, with all bounds known.
+"""Flips: the answers of Two-Stacks Lite between two flips, with all bounds known.
 
 Windows that begin before b, the end of the front list, are a suffix of the front list and a
-prefix of the back list. Straight loops fill both; `flip_answers` combines them.
+prefix of the back list. Straight loops fill both, and others combine them. Windows may have a
+further piece, which is combined before their answers are given.
 """
 
 from __future__ import annotations
@@ -12,28 +13,37 @@ import numpy as np
 
 from sash.kernel.drivers import row_at
 from sash.kernel.words import (
+    ANSWER,
+    EVEN,
+    FIRST_FREE,
     IN_STEP,
+    SMALL,
+    SOME,
     Address,
     Partial,
     Windows,
     combine,
     get,
+    get_small,
+    give,
+    hold,
     item,
     lift,
+    lower,
+    magnitude,
     numbers,
     one,
     put,
-    room,
     state_size,
     straight,
+    straight_run,
 )
 from sash.monoids.monoid import Monoid
 
+MORE = FIRST_FREE + 1  # after Two-Stacks Lite's own place
+
 GROUP = 128
 """Rows that are answered together."""
-
-TOGETHER = 1 << 13
-"""Cells that the front lists of two flips may take, to be filled at once."""
 
 
 class Piece(NamedTuple):
@@ -95,108 +105,23 @@ def from_anchor(new: Coming, anchor: int) -> Coming:
     return Coming(xs, first, old, ahead, anchor, windows, shift, piece)
 
 
-class Flip(NamedTuple):
-    """A flip and the rows up to the next one, or the rows that are left of the last flip.
+def fill(q: Any, new: Coming, f: int, b: int, e: int, end: int, back: Partial) -> Partial:
+    """Suffixes of items b - 1 to f, and prefixes of the back list up to items e to end.
 
-    Of the front list, items f to flipped - 1 get their suffixes: all of them after a flip, and
-    none where they have them. The back list gets prefixes up to items e to end.
+    Neither waits for the other, so a processor works on both at once.
     """
-
-    i: int  # rows i to stop - 1 have windows that begin at items f to last, before b
-    stop: int
-    f: int
-    last: int
-    flipped: int
-    b: int
-    e: int
-    end: int
-
-
-def next_flip(new: Coming, b: int, e: int, i: int) -> Flip:
-    """The flip that answers the first window from i on that has rows; its row is n if none has."""
-    windows, shift, n = new.windows, new.shift, new.windows.n
-    begins, ends, in_step = numbers(windows.lo), numbers(windows.hi), windows.shape == IN_STEP
-    while i < n and not in_step and begins[i] >= ends[i]:
-        i += 1
-    if i == n:
-        return Flip(n, n, b, b, b, b, e, e)
-    flipped = f = row_at(windows.lo, begins, i, in_step) - shift
-    if f >= b:
-        b = e = flipped = row_at(windows.hi, ends, i, in_step) - shift
-    stop = rows_before(windows, i, b + shift)
-    last = row_at(windows.lo, begins, stop - 1, in_step) - shift
-    end = row_at(windows.hi, ends, stop - 1, in_step) - shift
-    return Flip(i, stop, f, last, flipped, b, e, end)
-
-
-STRIDE = 16
-
-
-def rows_before(windows: Windows, i: int, edge: int) -> int:
-    """The first row from i on whose window begins at `edge` or later, or n."""
-    begins, n = numbers(windows.lo), windows.n
-    if windows.shape == IN_STEP:
-        return min(n, edge - windows.lo)
-    while i + STRIDE < n and begins[i + STRIDE] < edge:
-        i += STRIDE
-    while i < n and begins[i] < edge:
-        i += 1
-    return i
-
-
-def fill(q: Any, new: Coming, flip: Flip, done: int) -> Partial:
-    """Suffixes of items flipped - 1 to f, and prefixes of the back list up to items e to end.
-
-    Neither waits for the other, so a processor works on both at once. The first prefix is in its
-    cell, and so are the first `done` of both. Gives the last prefix.
-    """
-    f, b, e = flip.f, flip.flipped, flip.e
+    suffix = one(q)
     prefixes = straight(new.ahead, e - new.anchor)
-    suffix, back = one(q), get(prefixes, done)
-    if done > 0:
-        suffix = get(q.part, b - done)
-    both = max(done, in_pairs(new, flip))
-    for k in range(done, both):
+    put(prefixes, 0, back)
+    both = max(0, min(b - max(f, new.old), end - e))
+    for k in range(both):
         suffix = put(q.part, b - 1 - k, combine(coming(q, new, b - 1 - k), suffix))
         back = put(prefixes, k + 1, combine(back, coming(q, new, e + k)))
     for j in range(b - both - 1, f - 1, -1):
         suffix = put(q.part, j, combine(item_or_cell(q, new, j), suffix))
-    for k in range(both, flip.end - e):
+    for k in range(both, end - e):
         back = put(prefixes, k + 1, combine(back, coming(q, new, e + k)))
     return back
-
-
-def in_pairs(new: Coming, flip: Flip) -> int:
-    """How many suffixes and prefixes of items that are inserted now can be filled in pairs."""
-    return min(flip.flipped - max(flip.f, new.old), flip.end - flip.e)
-
-
-def at_once(q: Any, new: Coming, flip: Flip, following: Flip) -> int:
-    """How many pairs of two flips to fill at once: 0 where that does not pay.
-
-    All cells of both must fit in the ring, and in the processor's cache. Partials of one or two
-    numbers are combined so fast that the pairs of one flip keep a processor busy.
-    """
-    if state_size(q) > 2 and following.b - flip.f <= min(room(q.part), TOGETHER):
-        return max(0, min(in_pairs(new, flip), in_pairs(new, following)))
-    return 0
-
-
-def fill_two(q: Any, new: Coming, a: Flip, b: Flip, cell: int, pairs: int) -> None:
-    """The first pairs of suffixes and prefixes of two flips, as `fill` does those of one.
-
-    No flip waits for the one before it, as all bounds are known: where a combine takes long, a
-    processor has four of them to work on. `cell`: where the prefixes of `b` begin in `ahead`.
-    """
-    ours, theirs = straight(new.ahead, a.e - new.anchor), straight(new.ahead, cell)
-    suffix_a = suffix_b = one(q)
-    back_a, back_b = get(ours, 0), put(theirs, 0, one(q))
-    for k in range(pairs):
-        i, j = a.flipped - 1 - k, b.flipped - 1 - k
-        suffix_a = put(q.part, i, combine(coming(q, new, i), suffix_a))
-        suffix_b = put(q.part, j, combine(coming(q, new, j), suffix_b))
-        back_a = put(ours, k + 1, combine(back_a, coming(q, new, a.e + k)))
-        back_b = put(theirs, k + 1, combine(back_b, coming(q, new, b.e + k)))
 
 
 def coming(q: Any, new: Coming, j: int) -> Partial:
@@ -207,3 +132,149 @@ def coming(q: Any, new: Coming, j: int) -> Partial:
 def item_or_cell(q: Any, new: Coming, j: int) -> Partial:
     """Item j, from its cell where it was inserted before."""
     return coming(q, new, j) if j >= new.old else get(q.part, j)
+
+
+def answer(q: Any, new: Coming, i: int, stop: int, out: Any) -> None:
+    """The answers of rows i to stop - 1: suffixes and prefixes, combined."""
+    windows, shift = new.windows, new.shift
+    begins, ends, shape = numbers(windows.lo), numbers(windows.hi), windows.shape
+    step = shape == IN_STEP
+    even = shape & EVEN != 0
+    if step or (by_one(begins, i, stop, even) and by_one(ends, i, stop, even)):
+        begin = row_at(windows.lo, begins, i, step) - shift
+        end = row_at(windows.hi, ends, i, step) - shift
+        answer_in_step(q, new, begin, end, i, stop, out)
+    elif shape & SOME and state_size(q) > 2:
+        answer_in_groups(q, new, i, stop, out)
+    else:
+        prefixes = straight(new.ahead, 0)
+        for k in range(i, stop):
+            if begins[k] < ends[k]:
+                suffix = get(q.part, begins[k] - shift)
+                prefix = get(prefixes, ends[k] - shift - new.anchor)
+                give(out, k, lower(hold(q, ANSWER, combine(suffix, prefix))))
+
+
+def by_one(rows: Any, i: int, stop: int, even: bool) -> bool:
+    """Whether ends of windows move by one row each time; `even`: by at most one, that is known.
+
+    So windows over regular times are in step too, wherever no row is missing. Of others, a look
+    at the first and the last end mostly says that they are not.
+    """
+    if rows[stop - 1] - rows[i] != stop - 1 - i:
+        return False
+    others = 0
+    if not even:
+        for k in range(i + 1, stop):
+            others += rows[k] - rows[k - 1] != 1
+    return others == 0
+
+
+def answer_in_groups(q: Any, new: Coming, i: int, stop: int, out: Any) -> None:
+    """The answers of rows i to stop - 1, of which none has an empty window.
+
+    What a group of them needs is first brought together: where a state has several numbers, a
+    processor then combines several rows at once, which pays for the way.
+    """
+    begins, ends, shift = numbers(new.windows.lo), numbers(new.windows.hi), new.shift
+    ahead = suffixes = straight(new.ahead, 0)
+    prefixes = straight(new.ahead, GROUP)
+    for k in range(i, stop, GROUP):
+        n = min(GROUP, stop - k)
+        for j in range(n):
+            put(suffixes, j, get(q.part, begins[k + j] - shift))
+            put(prefixes, j, get(ahead, ends[k + j] - shift - new.anchor))
+        answer_group(q, suffixes, prefixes, k, n, out)
+
+
+def answer_group(q: Any, suffixes: Any, prefixes: Any, i: int, n: int, out: Any) -> None:
+    """The answers of rows i to i + n - 1, the suffixes and the prefixes of which lie in a row.
+
+    Where all integers of theirs are small, no sum of two overflows. A compiler then leaves out
+    the checks of a user's `combine`, and so can combine several rows at once.
+    """
+    bits = 0
+    for j in range(n):
+        bits |= magnitude(get(suffixes, j)) | magnitude(get(prefixes, j))
+    if bits < SMALL:
+        for j in range(n):
+            total = combine(get_small(suffixes, j), get_small(prefixes, j))
+            give(out, i + j, lower(hold(q, ANSWER, total)))
+    else:
+        for j in range(n):
+            total = combine(get(suffixes, j), get(prefixes, j))
+            give(out, i + j, lower(hold(q, ANSWER, total)))
+
+
+def answer_in_step(q: Any, new: Coming, f: int, e: int, i: int, stop: int, out: Any) -> None:
+    """The answers of rows i to stop - 1, whose windows begin at f and end at e, one row later
+    each."""
+    prefixes = straight(new.ahead, e - new.anchor)
+    k, n = 0, stop - i
+    while k < n:
+        end = min(n, k + min(GROUP, straight_run(q.part, f + k)))
+        answer_group(q, straight(q.part, f + k), straight(prefixes, k), i + k, end - k, out)
+        k = end
+
+
+def answer_with_rows(q: Any, new: Coming, i: int, stop: int, out: Any) -> None:
+    """The answers of rows i to stop - 1 whose windows have a further row each, in groups."""
+    windows, shift = new.windows, new.shift
+    begins, ends, step = numbers(windows.lo), numbers(windows.hi), windows.shape == IN_STEP
+    ahead = suffixes = straight(new.ahead, 0)
+    prefixes = straight(new.ahead, GROUP)
+    for k in range(i, stop, GROUP):
+        n = min(GROUP, stop - k)
+        for j in range(n):
+            begin = row_at(windows.lo, begins, k + j, step) - shift
+            end = row_at(windows.hi, ends, k + j, step) - shift
+            if begin < end:
+                put(suffixes, j, get(q.part, begin))
+                put(prefixes, j, get(ahead, end - new.anchor))
+            else:
+                put(suffixes, j, one(q))
+                put(prefixes, j, one(q))
+        for j in range(n):
+            total = hold(q, ANSWER, combine(get(suffixes, j), get(prefixes, j)))
+            row = further_row(q, new, k + j)
+            give(out, k + j, lower(hold(q, ANSWER, combine(total, row))))
+
+
+def further_row(q: Any, new: Coming, k: int) -> Partial:
+    """The first row of the further piece of window k."""
+    return lift(q, item(new.xs, new.piece.row + k))
+
+
+def answer_named(q: Any, new: Coming, left: int, stop: int, out: Any) -> int:
+    """The answers of the named windows before `stop` again, with the rows that they have besides.
+
+    The first `left` of them have no answers yet; gives how many then have none. Peers begin
+    their windows at one row: so none before `stop` has a peer after it, but for the last of all.
+    """
+    windows, shift, piece = new.windows, new.shift, new.piece
+    begins, ends, step = numbers(windows.lo), numbers(windows.hi), windows.shape == IN_STEP
+    which, prefixes = numbers(piece.which), straight(new.ahead, 0)
+    rest = left
+    while rest > 0 and which[rest - 1] < stop:
+        rest -= 1
+    more, before = one(q), stop + 1
+    if rest < left and stop == windows.n and piece.last > 1:
+        before = stop
+        for k in range(stop + piece.last - 2, stop - 1, -1):
+            more = hold(q, MORE, combine(further_row(q, new, k), more))
+    for j in range(rest, left):
+        k = which[j]
+        begin = row_at(windows.lo, begins, k, step) - shift
+        end = row_at(windows.hi, ends, k, step) - shift
+        row, total = further_row(q, new, k), one(q)
+        if begin < end:
+            prefix = get(prefixes, end - new.anchor)
+            total = hold(q, ANSWER, combine(get(q.part, begin), prefix))
+        if k + 1 == before:
+            more = hold(q, MORE, combine(row, more))
+            give(out, k, lower(hold(q, ANSWER, combine(total, more))))
+        else:  # one row: its partial is known to have one, which a compiler makes use of
+            more = hold(q, MORE, row)
+            give(out, k, lower(hold(q, ANSWER, combine(total, row))))
+        before = k
+    return rest

@@ -12,8 +12,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from sash.kernel.answers import Allocate, new_array
+from sash.kernel.drivers import row_at
 from sash.kernel.words import (
+    ANSWER,
     FIRST_FREE,
+    IN_STEP,
     InputColumns,
     Memory,
     Outputs,
@@ -23,26 +26,28 @@ from sash.kernel.words import (
     attach,
     combine,
     get,
+    give,
     hold,
     item,
     lift,
+    lower,
+    numbers,
     one,
     outlined,
     put,
 )
 from sash.monoids.monoid import Monoid
-from sash.swag.flip_answers import answer, answer_empty, answer_further, answer_named
 from sash.swag.flips import (
     GROUP,
-    TOGETHER,
     Coming,
     Further,
     Piece,
-    at_once,
+    answer,
+    answer_named,
+    answer_with_rows,
     fill,
-    fill_two,
     from_anchor,
-    next_flip,
+    further_row,
 )
 from sash.swag.in_order import InOrder
 from sash.swag.inputs import Asked
@@ -140,42 +145,68 @@ def flip_by_flip(q: Any, at: At, new: Coming, piece: Piece | None, out: Any) -> 
 
     The rows between two flips are those whose windows begin before b. Their answers are a
     suffix of the front list, which is in its cell, and a prefix of the back list, which
-    `ahead` gets. `ahead` begins again with each flip, or with each two that are filled at once,
-    so that it stays in the processor's cache.
+    `ahead` gets. `ahead` begins again with each flip, so that it stays in the processor's cache.
 
     Where an argument is None, numba does not compile what a test for that leaves out: the steps
     that only a piece needs, a quarter of its time.
     """
+    windows, shift = new.windows, new.shift
+    begins, ends, n = numbers(windows.lo), numbers(windows.hi), windows.n
+    in_step = windows.shape == IN_STEP
     f, b, e, back = at
-    i = left = done = 0
+    i = left = 0
     if piece is not None:
         left = piece.named
-    cell = 2 * GROUP
-    current = next_flip(new, b, e, 0)
-    while current.i < current.stop:
-        following = next_flip(new, current.b, current.end, current.stop)
-        new = from_anchor(new, current.e - cell)
-        cell, pairs = 2 * GROUP, 0
-        if done == 0:
-            put(new.ahead, current.e - new.anchor, back if current.flipped == current.f else one(q))
-            pairs = at_once(q, new, current, following)
-        if pairs > 0:
-            cell += current.end - current.e + 1
-            fill_two(q, new, current, following, cell, pairs)
-        back = fill(q, new, current, max(done, pairs))
-        if piece is None:
-            answer(q, new, current.i, current.stop, out)
+    while i < n:
+        begin = row_at(windows.lo, begins, i, in_step) - shift
+        end = row_at(windows.hi, ends, i, in_step) - shift
+        if begin < end:
+            flipped = begin
+            if begin >= b:
+                b = e = flipped = end
+                back = one(q)
+            stop = rows_before(windows, i, b + shift)
+            end = row_at(windows.hi, ends, stop - 1, in_step) - shift
+            new = from_anchor(new, e - 2 * GROUP)
+            back = fill(q, new, begin, flipped, e, end, back)
+            if piece is None:
+                answer(q, new, i, stop, out)
+            elif piece.alone:
+                answer_with_rows(q, new, i, stop, out)
+            else:
+                answer(q, new, i, stop, out)
+                left = answer_named(q, new, left, stop, out)
+            f, e, i = row_at(windows.lo, begins, stop - 1, in_step) - shift, end, stop
         else:
-            answer_empty(q, new, i, current.i, out)
-            left = answer_further(q, new, current, left, out)
-        f, b, e, i, done = current.last, current.b, current.end, current.stop, pairs
-        current = following
+            if piece is not None:
+                answer_empty(q, new, i, out)
+            i += 1
     if piece is not None:
-        answer_empty(q, new, i, new.windows.n, out)
-        answer_named(q, new, left, new.windows.n, out)
+        answer_named(q, new, left, n, out)
     for j in range(max(new.old, b), e):
         put(q.part, j, lift(q, item(new.xs, j + new.first)))
-    return At(f, b, e, hold(q, BACK, back)), new.shift
+    return At(f, b, e, hold(q, BACK, back)), shift
+
+
+def answer_empty(q: Any, new: Coming, i: int, out: Any) -> None:
+    """The answer of window i, which has no rows but those of a further piece."""
+    if new.piece.alone:
+        give(out, i, lower(hold(q, ANSWER, further_row(q, new, i))))
+
+
+STRIDE = 16
+
+
+def rows_before(windows: Windows, i: int, edge: int) -> int:
+    """The first row from i on whose window begins at `edge` or later, or n."""
+    begins, n = numbers(windows.lo), windows.n
+    if windows.shape == IN_STEP:
+        return min(n, edge - windows.lo)
+    while i + STRIDE < n and begins[i + STRIDE] < edge:
+        i += STRIDE
+    while i < n and begins[i] < edge:
+        i += 1
+    return i
 
 
 class TwoStacksLite(InOrder):
@@ -198,7 +229,7 @@ class TwoStacksLite(InOrder):
         """As `follow`, with a further piece of each window combined before answers are given."""
         with Use(self), self._whole():
             columns = None if isinstance(xs, list) else self._columns(xs)
-            self._memory.reserve_ring(self._at, self._cells_to_follow(asked.longest))
+            self._memory.reserve_ring(self._at, max(asked.longest, len(self)) + 1)
             return self._follow_by(follow_with, columns, xs, asked, allocate, further)
 
     def compiles_with(self, xs: Any, monoid: Monoid) -> bool:
@@ -209,15 +240,8 @@ class TwoStacksLite(InOrder):
         self._memory.reserve_ring(self._at, len(self) + 1)  # a kernel is for one kind of cells
         return columns is not None and self._kernel(follow_with, columns, monoid) is not None
 
-    def _cells_to_follow(self, longest: int) -> int:
-        cells = super()._cells_to_follow(longest)
-        if self._layout is not None and len(self._layout.leaves) <= 2:  # one flip at a time
-            return cells
-        return max(cells, min(2 * longest, TOGETHER) + 1)
-
     def _cells_ahead(self, lo: int, hi: int, longest: int) -> int:
-        two_flips = longest + min(longest, TOGETHER)
-        return 2 * GROUP + 2 + min(two_flips, max(0, hi - self._at.e))
+        return 2 * GROUP + 1 + min(longest, max(0, hi - self._at.e))
 
     def check(self) -> None:
         at = self._at
