@@ -52,7 +52,7 @@ def test_no_error_and_the_numbers(browser: Any, tmp_path: Path, width: int) -> N
         "all but 7",
         "7 differ",
         "Where the most delayed flight went",
-        "0.5 s",
+        "500 ms",
         "1.5 s",
         "2.6 s",
         "4.25 s",
