@@ -4,7 +4,7 @@ Needs Python 3.11 or newer and nothing else. Everything goes into `.venv` beside
 this file; downloads are kept in the user's pip cache.
 
     setup   create .venv, install requirements.lock and Sash itself, compile its own kernels
-    run     set up, then run the demo: flights in a batch and as a stream, with a report
+    run     set up, then run the demo: flights in process, on Spark and as a stream, with a report
     test    set up, then run the tests; `python3 do.py test -m slow` for the long ones
     lint    set up, then check style, types and import layers
     docs    set up, then build the documentation into docs/_build/html
@@ -133,6 +133,7 @@ def setup() -> None:
     stage("install pip and setuptools", pip, "--progress-bar=off", *locked, VENV / "tools.lock")
     stage("install the locked packages", pip, "--progress-bar=raw", *locked, LOCK)
     stage("install Sash", pip, "--no-index", "--no-deps", "--editable", ROOT)
+    stage("compile Sash's sources", compile_sources)
     stage("compile Sash's own kernels", warm)
     STAMP.write_text(wanted())
     print(f"do.py: ready after {time.monotonic() - start:.0f} s", flush=True)
@@ -203,6 +204,14 @@ def pip(*arguments: object) -> None:
     shutil.rmtree(scratch, ignore_errors=True)
     if process.returncode:
         raise explain(LOG.read_text())
+
+
+def compile_sources() -> None:
+    """Compile Sash's sources to bytecode, as pip does for packages that are not editable.
+
+    Where PYTHONDONTWRITEBYTECODE is set, every process and every worker of Spark would do it again.
+    """
+    subprocess.run([PYTHON, "-m", "compileall", "-q", ROOT / "src"], capture_output=True)
 
 
 def warm() -> None:

@@ -220,6 +220,16 @@ SPARK = (
         SECONDS,
     ),
 )
+DEMO = (
+    Run(
+        "demo",
+        "The demo's flights, each way as a first run",
+        "demo --repeat 3",
+        "demo --rows 2000 --repeat 1",
+        "Seconds from files to files, the best of several; in process with the start of Python, on "
+        "Spark as the first job of a new Java, without its start.",
+    ),
+)
 STREAMING = (
     Run(
         "streaming_flat",
@@ -320,6 +330,7 @@ SUITES: dict[str, tuple[Run, ...]] = {
     "sql": SQL,
     "asof": ASOF,
     "spark": SPARK,
+    "demo": DEMO,
     "streaming": STREAMING,
     "serving": SERVING,
     "swag": SWAG,

@@ -78,3 +78,15 @@ def test_no_network_then_repair(fresh: Path, do: ModuleType) -> None:
 
     (fresh / "requirements.lock").write_text("")
     assert do.STAMP.read_text() != do.wanted(), "another lock means another set-up"
+
+
+def test_sources_are_compiled_though_bytecode_is_not_written(
+    fresh: Path, do: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    do.PYTHON.parent.mkdir(parents=True)
+    do.PYTHON.symlink_to(sys.executable)
+    (fresh / "src" / "sash").mkdir(parents=True)
+    (fresh / "src" / "sash" / "one.py").write_text("x = 1\n")
+    do.compile_sources()
+    assert [file.suffix for file in (fresh / "src" / "sash" / "__pycache__").iterdir()] == [".pyc"]

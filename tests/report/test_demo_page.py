@@ -47,12 +47,12 @@ def test_no_error_and_the_numbers(browser: Any, tmp_path: Path, width: int) -> N
         "4,000 flights from New York",
         "48 k",  # windows
         "5.2×",  # 2.6 s of Spark's frames, 0.5 s in process
-        "in process; 1.7× on Spark",  # 1.5 s
+        "cores; 1.7× on Spark",  # 1.5 s
         "of 36,000 answers",
         "all but 7",
         "7 differ",
         "Where the most delayed flight went",
-        "0.5 s",
+        "500 ms",
         "1.5 s",
         "2.6 s",
         "4.25 s",

@@ -6,6 +6,7 @@ the answers row by row, and shows them on a page. `demo_runs` says what is timed
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -251,11 +252,12 @@ def tell(found: Findings, out: Path, report: Path, seconds: float) -> int:
 
 def took(found: Findings) -> list[str]:
     """The seconds of each run, how they compare, and what they are of."""
-    names, java = len(found.wrong.stream), "first job of a new Java, its start left out"
+    names, java = len(found.wrong.stream), "first job of a new Java, start left out, 2 cores"
+    python = f"a new Python, start included, {os.cpu_count()} cores"
     here, on_spark = (f"{found.times(run):.1f}×" for run in (found.local, found.batch))
     than = "as fast as Spark's own frames"
     runs = {
-        "Sash in process": (found.local, f"{here} {than}: {names} answers; a new Python, whole"),
+        "Sash in process": (found.local, f"{here} {than}: {names} answers; {python}"),
         "Sash on Spark": (found.batch, f"{on_spark} {than}: {names} answers; {java}"),
         "Spark's own frames": (found.native, f"{len(NATIVE)} of the {names} answers; {java}"),
     }
