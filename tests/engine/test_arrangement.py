@@ -12,7 +12,7 @@ import pytest
 import sash
 from sash import functions as sf
 from sash.engine import arrangement, order, team
-from sash.engine.arrangement import Arrangement, Codes, arranged, ranks_of
+from sash.engine.arrangement import Codes, arranged
 from sash.engine.fixed import MARK, Filling
 from sash.engine.team import Team
 
@@ -193,29 +193,3 @@ def test_answers_come_back_with_their_nulls(
     assert found.back_of(filling).equals(found.back(answers))
     told = filling.moved(lambda cells: cells, threads)
     assert (told is not None) == (nulls == 3 and not looks_like_a_mark)
-
-
-SPANS = {
-    "some": [0, 1, 1, 2, 3],
-    "back": [3, 2, 1, 1, 0],
-    "wide": [-(2**61), 0, 1, 2, 2**61 - 1],
-    "too wide": [LEAST, 0, 1, 2, MOST],
-}
-
-
-@pytest.mark.parametrize("span", SPANS)
-@pytest.mark.parametrize("offset", [0, 3])
-def test_booleans_go_with_times_that_have_a_bit_to_spare(
-    span: str, offset: int, threads: Team
-) -> None:
-    times = pa.array(SPANS[span], pa.timestamp("us"))
-    flags = pa.array([True, False, True, True, False, False, True, True]).slice(offset, 5)
-    found = Arrangement(ranks_of(Codes(np.array([1, 0, 1, 0, 1]), 2), threads), threads, True)
-    together = found.into_together(flags, times)
-    assert (together is None) == (span == "too wide")
-    if together is not None:
-        assert together[0].equals(found.into(flags))
-        assert together[1].equals(found.into(times))
-    for other in (pa.array([True, None, False, True, True]), pa.array(range(5))):
-        assert found.into_together(other, times) is None
-    assert found.into_together(flags, pa.array([0.0, 1.0, 2.0, 3.0, 4.0])) is None

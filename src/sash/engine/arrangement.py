@@ -17,7 +17,6 @@ import pyarrow as pa
 
 from sash.engine import partition as loops
 from sash.engine.fixed import Filling, is_movable, rebuilt, room
-from sash.engine.flags import go_together, moved_together
 from sash.engine.team import Team
 
 INT64 = np.dtype(np.int64)
@@ -63,13 +62,6 @@ class Arrangement:
         if not is_movable(column.type):
             return column.take(pa.array(self.order))
         return rebuilt(column, lambda cells: self._move(cells, self._by_rank))
-
-    def into_together(self, flags: pa.Array, times: pa.Array) -> tuple[pa.Array, pa.Array] | None:
-        """A column of booleans and that of time, in order, at the cost of little more than one;
-        None where they cannot go together."""
-        if not self._by_rank or not go_together(flags, times):
-            return None
-        return moved_together(flags, times, self._places, self._team)
 
     def back(self, column: pa.Array) -> pa.Array:
         """A column of answers in the order that rows had."""

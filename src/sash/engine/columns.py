@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sash.engine.fixed import cells_of, column_of, is_fixed, known_of
+from sash.engine.fixed import cells_of, column_of, is_fixed, known_of, set_bits
 
 EXACT = Context(prec=96)
 """Decimals of up to 76 digits, and what is between them, without rounding."""
@@ -96,7 +96,8 @@ def with_empty(
     if isinstance(values, list):
         filling = [nothing if e else v for v, e in zip(values, empty.tolist(), strict=True)]
         return answers_as(filling, nulls, kind)
-    values[np.flatnonzero(empty)] = np.zeros(1, values.dtype)[0]  # mostly few
+    few = set_bits(np.packbits(empty, bitorder="little"))
+    values[few] = np.zeros(1, values.dtype)[0]
     return filled(answers_as(values, nulls, kind), empty, nothing)
 
 

@@ -52,6 +52,22 @@ def known_of(column: pa.Array) -> np.ndarray:
     return bits_of(column.buffers()[0], column.offset, len(column))
 
 
+def null_rows(column: pa.Array) -> np.ndarray:
+    """The rows of a column that are null, where there are some."""
+    offset, n = column.offset % 8, len(column)
+    begin, end = column.offset // 8, -(-(column.offset + n) // 8)
+    known = np.frombuffer(column.buffers()[0], np.uint8, end - begin, begin)
+    rows = set_bits(~known) - offset
+    return rows[(rows >= 0) & (rows < n)]
+
+
+def set_bits(packed: np.ndarray) -> np.ndarray:
+    """The places of bits that are set, mostly few: only bytes that have some are looked into."""
+    some = np.flatnonzero(packed != 0)
+    found = np.flatnonzero(np.unpackbits(packed[some], bitorder="little"))
+    return some[found >> 3] * 8 + (found & 7)
+
+
 def true_of(condition: pa.BooleanArray) -> np.ndarray:
     """Which values of a condition are true, as bytes; of nulls, anything."""
     return bits_of(condition.buffers()[1], condition.offset, len(condition))
@@ -102,9 +118,10 @@ class Filling:
 
     def __init__(self, n: int, marks: bool = False) -> None:
         """`marks`: whether few nulls are marked, for `moved`."""
-        self._n, self._lock, self._nulls, self._marks = n, Lock(), 0, marks
+        self._n, self._lock, self._marks = n, Lock(), marks
         self._kind: pa.DataType | None = None
-        self._cells = self._known = np.empty(0, np.uint8)
+        self._cells = np.empty(0, np.uint8)
+        self._nulls: list[np.ndarray] = []  # the rows of each piece that are null, mostly few
         self._pieces: dict[int, pa.Array] = {}  # of a type without cells
 
     def room_from(self, row: int) -> Room:
@@ -132,23 +149,21 @@ class Filling:
         if cells.ctypes.data != values.ctypes.data:
             cells[:] = values
         if piece.null_count:
+            nulls = null_rows(piece)
             with self._lock:
-                if not len(self._known):
-                    self._known = np.ones(self._n, np.uint8)
-                self._nulls += piece.null_count
-                self._marks &= cells.itemsize == 8 and piece.null_count * FEW <= len(piece)
-            self._known[rows] = known_of(piece)
+                self._marks &= cells.itemsize == 8 and len(nulls) * FEW <= len(piece)
+                self._nulls.append(row + nulls)
             if self._marks:
-                cells[np.flatnonzero(self._known[rows] == 0)] = MARK
+                cells[nulls] = MARK
 
     def moved(self, move: Move, team: Team) -> pa.Array | None:
         """All that has been put, moved, its nulls told by their marks; None: not all of them are
         marked, or a value looks like a mark."""
-        if self._kind is None or not len(self._known) or not self._marks:
+        if self._kind is None or not self._nulls or not self._marks:
             return None
         cells, known = move(self._cells), room(self._n, np.bool_)
         team.over(self._n, lambda a, b: np.not_equal(cells[a:b], MARK, out=known[a:b]))
-        if np.count_nonzero(known) != self._n - self._nulls:
+        if np.count_nonzero(known) != self._n - sum(map(len, self._nulls)):
             return None
         return column_of(self._kind, cells, known)
 
@@ -158,4 +173,12 @@ class Filling:
             pieces = [self._pieces[row] for row in sorted(self._pieces)]
             movable = is_movable(pieces[0].type)
             return pa.concat_arrays(pieces) if movable else pa.chunked_array(pieces)
-        return column_of(self._kind, self._cells, self._known if len(self._known) else None)
+        return column_of(self._kind, self._cells, self._known())
+
+    def _known(self) -> np.ndarray | None:
+        """Which values are not null; None: all."""
+        if not self._nulls:
+            return None
+        known = np.ones(self._n, np.uint8)
+        known[np.concatenate(self._nulls)] = 0
+        return known

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from sash.engine.bounds import Bounds
 from sash.engine.columns import numbers, without_nulls
-from sash.engine.fixed import known_of, true_of
+from sash.engine.fixed import known_of, room, true_of
 from sash.engine.frames import time_target
 from sash.engine.lengths import Lengths
 from sash.engine.pieces import Pieces
@@ -54,7 +54,9 @@ class MaskedInputs:
             tape.add(numbers(without_nulls(column)))
         taken = taken_of(columns)
         self._taken.add(taken)
-        self._marks.add(taken.astype(np.float64))
+        marks = room(len(taken), np.float64)
+        marks[:] = taken
+        self._marks.add(marks)
 
     def known(self, bounds: Bounds | Pieces) -> Any:
         """The windows as they are."""
@@ -82,7 +84,7 @@ class MaskedInputs:
     def _empty(self, bounds: Bounds) -> np.ndarray | None:
         found = np.zeros(len(bounds), np.bool_)
         if len(self._youngest) <= len(self._taken):  # is written where windows may be empty
-            self._youngest = np.empty(len(self._taken) + 1, np.int64)
+            self._youngest = room(len(self._taken) + 1, np.int64)
         arrays = self._taken.data, self._youngest.ctypes.data, found.ctypes.data
         memory = (*(number for address in arrays for number in (address, 0)), 0)
         ends, rows = bounds.ends, (0, 0)

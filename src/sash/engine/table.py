@@ -70,13 +70,7 @@ def needed_columns(query: Query, table: pa.Table, order: Arrangement | None) -> 
     if order is None:
         return needed
     columns = {name: one_array(needed.column(name)) for name in needed.column_names}
-    found: dict[str, pa.Array] = {}
-    for name, column in columns.items():
-        together = None if found else order.into_together(column, columns[query.time])
-        if together is not None:
-            found = dict(zip((name, query.time), together, strict=True))
-    others = {name: column for name, column in columns.items() if name not in found}
-    return pa.table(found | {name: in_order(name, c, query, order) for name, c in others.items()})
+    return pa.table({name: in_order(name, c, query, order) for name, c in columns.items()})
 
 
 def starts_of(codes: Codes | None, order: Arrangement | None, team: Team) -> np.ndarray | None:

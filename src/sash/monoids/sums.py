@@ -156,8 +156,8 @@ def times(a: Any, b: Any) -> Any:
 def Mean(*, dtype: Any = None) -> Monoid:
     """The arithmetic mean, a double; a Decimal of Decimals. State: (count, sum).
 
-    The sum is an exact integer for integers of up to 32 bits, and then there is an
-    inverse; it is a double for others, as in Spark, so it does not overflow.
+    Both are exact integers for integers of up to 32 bits, and then there is an
+    inverse; they are doubles for others, as in Spark, so the sum does not overflow.
 
     >>> w = Mean()
     >>> w.lower(w.combine(w.lift(1), w.lift(2)))
@@ -196,8 +196,8 @@ def one_and_int(x: Any) -> Any:
 
 
 def one_and_float(x: Any) -> Any:
-    """(1, x), x as a double."""
-    return (1, float(+x))
+    """(1, x), as doubles."""
+    return (1.0, float(+x))
 
 
 def _typed_mean(dtype: Any) -> Monoid | None:
@@ -206,13 +206,13 @@ def _typed_mean(dtype: Any) -> Monoid | None:
     exact = np.dtype(dtype).kind != "f" and np.dtype(dtype).itemsize < 8
     return Monoid(
         "Mean",
-        (0, 0) if exact else (0, 0.0),
+        (0, 0) if exact else (0.0, 0.0),
         one_and_int if exact else one_and_float,
         plus_each,
         sum_by_count,
         inverse=minus_each if exact else None,
         commutative=True,
-        dtype=(INT64, INT64 if exact else FLOAT64),
+        dtype=(INT64, INT64) if exact else (FLOAT64, FLOAT64),
     )
 
 

@@ -38,7 +38,7 @@ class Part:
 
 
 VIEWS: dict[tuple[Any, Any], Part] = {
-    (m.Mean, m.Count): Part(0),
+    (m.Mean, m.Count): Part(0, is_double=True),
     (m.Mean, m.Sum): Part(1),
     (m.GeoMean, m.Count): Part(0),
     (m.Var, m.Count): Part(0, is_double=True),
