@@ -63,8 +63,9 @@ class StatePages:
 
     def put(self, name: str, table: pa.Table) -> Page:
         from sash.engine.stream.pages import Page, to_bytes
+        from sash.spark.shards import CODEC
 
-        data = to_bytes(table)
+        data = to_bytes(table, CODEC)
         self._state.updateValue((name,), (bytes(data),))
         self._near.put(name, data)
         return Page(name, table.num_rows, data.size, zlib.crc32(data))
@@ -189,6 +190,7 @@ class Processor(StatefulProcessor):
 
         from sash.engine.stream.definition import LATE
         from sash.engine.stream.pages import to_bytes
+        from sash.spark.shards import CODEC
 
         rows = step.rows
         if self._late == "side":
@@ -199,7 +201,7 @@ class Processor(StatefulProcessor):
             return [b""]
         count = -(-rows.num_rows // (rows.nbytes // LARGEST + 1))
         parts = (rows.slice(first, count) for first in range(0, rows.num_rows, count))
-        return [bytes(to_bytes(part)) for part in parts]
+        return [bytes(to_bytes(part, CODEC)) for part in parts]
 
 
 @functools.lru_cache(maxsize=16)
