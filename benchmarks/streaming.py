@@ -13,13 +13,15 @@
 
 On Spark, windows are full before anything is measured: Sash begins with a history, Spark's window()
 with one micro-batch of the same rows. After that both read the same files, two per micro-batch, so
-that both cores read. Spark's window() reads only the first micro-batches (`--native-batches`), as
-each takes it a minute or more. Rates are thousand rows per second of the best micro-batch after the
-first two (where there are two, of the second), from Parquet to the noop sink. `reading alone` drops
-the rows in Python's workers: no stream with a handler in Python is faster. `stages alone` drops
-them there too, and sends an empty block per shard through the stages that Sash has: what Spark
-itself takes. The pass-through has the same packing, shuffle, handler and unpacking, and hands on
-what it gets.
+that both cores read. A stream runs for days, and Java compiles its code in the first dozen micro-
+batches, so all streams have `--batches` of them (15), except Spark's window(), which reads only the
+first ones (`--native-batches`): each takes it a minute or more, and has Java compile what it needs.
+Rates are thousand rows per second of the best micro-batch after the first two (where there are two,
+of the second), from Parquet to the noop sink. All streams write their checkpoints to a local disk,
+with the setting that docs/operations.rst has for one. `reading alone` drops the rows in Python's
+workers: no stream with a handler in Python is faster. `stages alone` drops them there too, and
+sends an empty block per shard through the stages that Sash has: what Spark itself takes. The pass-
+through has the same packing, shuffle, handler and unpacking, and hands on what it gets.
 """
 
 from __future__ import annotations
@@ -56,6 +58,13 @@ HOUR, DAY = 3_600, 86_400
 PER_KEY = 5
 """Rows of a key in the history of `every`: nearly all of its windows of an hour have some."""
 
+
+LOCAL = {
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    )
+}
+"""The setting for checkpoints on a local disk: docs/operations.rst says why."""
 
 FILES = 2
 """Files of a micro-batch: a source has as many parts as there are cores."""
@@ -103,17 +112,28 @@ def table(rng: np.random.Generator, rows: int, keys: int, begin: float, seconds:
     return pa.table(columns)
 
 
-def files(folder: Path, past: tuple[int, int], rows: int, keys: int, seconds: float) -> Input:
-    """A history of so many rows over so many seconds, then five micro-batches of `rows` rows over
-    `seconds` seconds each."""
-    rng, (count, length) = np.random.default_rng(1), past
+class Sizes(NamedTuple):
+    """A history of so many rows over so many seconds, and the micro-batches after it, each of so
+    many rows over so many seconds."""
+
+    past: int
+    length: int
+    batches: int
+    rows: int
+    seconds: float
+
+
+def files(folder: Path, keys: int, sizes: Sizes) -> Input:
+    """The rows of a history, and of micro-batches after it."""
+    rng = np.random.default_rng(1)
     made = Input(folder / "0", folder / "1")
     shutil.rmtree(folder, ignore_errors=True)
     for each in made:
         each.mkdir(parents=True)
-    write(table(rng, count, keys, 0, length), made.history)
-    for number in range(5):
-        write(table(rng, rows, keys, length + number * seconds, seconds), made.batches)
+    write(table(rng, sizes.past, keys, 0, sizes.length), made.history)
+    for number in range(sizes.batches):
+        begin = sizes.length + number * sizes.seconds
+        write(table(rng, sizes.rows, keys, begin, sizes.seconds), made.batches)
     return made
 
 
@@ -159,14 +179,14 @@ def every(spark: SparkSession, options: argparse.Namespace, folder: Path) -> Ite
     """Windows of an hour every 10 seconds, against Spark's own, in batches of equal size."""
     for keys in options.keys or (100, 10_000):
         count = int(options.every_rows * options.scale)
-        past = max(50_000, PER_KEY * keys)
-        given = files(folder / "every", (past, HOUR), count, keys, 60)
+        sizes = Sizes(max(50_000, PER_KEY * keys), HOUR, options.batches, count, 60)
+        given = files(folder / "every", keys, sizes)
+        read = rate(run(only_read(given.stream(spark)), folder))
+        stages = rate(run(no_work(given.stream(spark)), folder))
         sash_rate = rate(run(windows(spark, given, "1 hour", "10 seconds"), folder))
         source = given.first(options.native_batches).stream(spark, with_history=True)
         grouped = source.groupBy("k", F.window("ts", "1 hour", "10 seconds"))
         native = rate(run(grouped.agg(F.max("x"), F.count("*"), F.avg("x")), folder))
-        read = rate(run(only_read(given.stream(spark)), folder))
-        stages = rate(run(no_work(given.stream(spark)), folder))
         row = {"keys": keys, "rows per batch": count, "sash": sash_rate, "window()": native}
         row |= {"sash / window()": sash_rate / native}
         yield row | {"reading alone": read, "stages alone": stages}
@@ -208,7 +228,8 @@ def day(spark: SparkSession, options: argparse.Namespace, folder: Path) -> Itera
             ("1 hour by 10 s", HOUR, ("1 hour", "10 seconds")),
             ("1 day by 1 s", DAY, ("1 day", "1 second")),
         ):
-            given = files(folder / "day", (past, length), count, keys, 60)
+            sizes = Sizes(past, length, options.batches, count, 60)
+            given = files(folder / "day", keys, sizes)
             found[name] = rate(run(windows(spark, given, *each), folder))
         ratio = found["1 day by 1 s"] / found["1 hour by 10 s"]
         yield {"keys": keys, "rows per batch": count} | found | {"day / hour": ratio}
@@ -218,13 +239,14 @@ def rows(spark: SparkSession, options: argparse.Namespace, folder: Path) -> Iter
     """One answer per row over the last hour, against a handler that passes rows on."""
     for keys in options.keys or (100, 100_000):
         past, count = (int(n * options.scale) for n in (options.history_rows, options.rows))
-        given = files(folder / "rows", (past, HOUR), count, keys, HOUR * count / past)
+        sizes = Sizes(past, HOUR, options.batches, count, HOUR * count / past)
+        given = files(folder / "rows", keys, sizes)
         history = spark.read.schema(SCHEMA).parquet(str(given.history))
         work = sash.windowed(given.stream(spark), "k", time="ts", history=history)
         ours = rate(run(work.agg(hi=sf.max("x").over("1 hour")), folder))
         theirs = rate(run(passed(given.stream(spark)), folder))
-        sizes = {"keys": keys, "rows in the window": past, "rows per batch": count}
-        yield sizes | {"sash": ours, "pass-through": theirs, "ratio": ours / theirs}
+        about = {"keys": keys, "rows in the window": past, "rows per batch": count}
+        yield about | {"sash": ours, "pass-through": theirs, "ratio": ours / theirs}
 
 
 class Passing(StatefulProcessor):
@@ -257,7 +279,8 @@ def state(spark: SparkSession, options: argparse.Namespace, folder: Path) -> Ite
     measured: dict[int, Row] = {}
     for megabytes in (small, large):
         count = int(megabytes * 1_000_000 * options.scale) // 32
-        given = files(folder / "state", (count, 60), 10_000, max(1, count // 20), 60)
+        sizes = Sizes(count, 60, options.batches, 10_000, 60)
+        given = files(folder / "state", max(1, count // 20), sizes)
         past = spark.read.schema(SCHEMA).parquet(str(given.history))
         work = sash.windowed(given.stream(spark), "k", time="ts", history=past)
         batches = [b for b in run(work.agg(hi=sf.max("x").over("1 day")), folder) if b.rows][2:]
@@ -282,6 +305,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, default=1_000_000, help="per batch, of `rows`")
     parser.add_argument("--every-rows", type=int, default=1_000_000, help="per batch of windows")
     parser.add_argument("--history-rows", type=int, default=10_000_000, help="of `rows` and `day`")
+    parser.add_argument("--batches", type=int, default=15, help="micro-batches of each stream")
     parser.add_argument("--native-batches", type=int, default=2, help="of Spark's window()")
     parser.add_argument("--scale", type=float, default=1, help="of the rows on Spark")
     parser.add_argument("--state-megabytes", nargs=2, type=int, default=[5, 500])
@@ -295,7 +319,7 @@ def main(arguments: list[str] | None = None) -> None:
     on_spark = [name for name in options.experiment if name in ON_SPARK]
     if not on_spark:
         return
-    spark = sash.spark.session("benchmark", options.master)
+    spark = sash.spark.session("benchmark", options.master, **LOCAL)
     with tempfile.TemporaryDirectory(prefix="sash-streaming-") as folder:
         for name in on_spark:
             report(f"streaming_{name}", ON_SPARK[name](spark, options, Path(folder)), options.out)

@@ -78,6 +78,23 @@ def test_slices_are_made_where_they_are_fewer() -> None:
     assert slices.of_any_order(keyed(rows(np.random.default_rng(1), 100, 90, 0))) is None
 
 
+def test_slices_of_several_tasks_wait_as_one() -> None:
+    """Per key and slice one item is written, in order of time, whatever tasks had rows of it."""
+    definition = defined(every=4, **windows())
+    slices, table = Slices(definition), keyed(rows(np.random.default_rng(1), 300, 1, 9))
+    tasks = [slices.of_any_order(table.take(np.arange(i, 300, 2))) for i in range(2)]
+    sent = pa.concat_tables(tasks)
+    shard = Shard(Work(definition), BytesPages(InMemory()), None)
+    step = shard.step(table.slice(0, 0), None, sent)
+    (pending,) = shard.manifest.pending
+    whole = slices.of_any_order(table)
+    assert whole is not None
+    assert pending.page.rows == whole.num_rows < sent.num_rows
+    assert step.stats.combined == (sent.num_rows - whole.num_rows) * len(slices.states)
+    times = shard.state.times(shard.state.pages.table(pending.page))
+    assert (times[1:] >= times[:-1]).all()
+
+
 def test_two_keys_of_one_number_stay_rows() -> None:
     slices = Slices(defined(every=4, **windows()))
     table = keyed(rows(np.random.default_rng(1), 100, 2, 0))

@@ -63,8 +63,9 @@ class StatePages:
 
     def put(self, name: str, table: pa.Table) -> Page:
         from sash.engine.stream.pages import Page, to_bytes
+        from sash.spark.shards import CODEC
 
-        data = to_bytes(table)
+        data = to_bytes(table, CODEC)
         self._state.updateValue((name,), (bytes(data),))
         self._near.put(name, data)
         return Page(name, table.num_rows, data.size, zlib.crc32(data))
@@ -151,12 +152,11 @@ class Processor(StatefulProcessor):
         shard = Shard(self._work, pages, None if known is None else Manifest.load(known))
         if known is None and self._cut is not None:
             shard.load(self._nothing(), self._cut)
-        watermark = None
+        before, watermark = shard.manifest.watermark, None
         if self._ticks is not None:
             passed = timers.getCurrentWatermarkInMs()
-            self._wake(passed)
+            self._wake(passed, before)
             watermark = passed * self._ticks if passed > 0 else None
-        before = shard.manifest.watermark
         step = shard.step(rows, watermark, sliced_after(slices, before))
         if self._definition.slices_at_once:
             self._marks.keep(shard.manifest.watermark)
@@ -166,9 +166,19 @@ class Processor(StatefulProcessor):
         blocks, figures = self._blocks(step), list(shard.measured(step.stats))
         return pd.DataFrame({"rows": blocks, "figures": [figures] + [None] * (len(blocks) - 1)})
 
-    def _wake(self, passed: int) -> None:
-        """Have the shard called again when the watermark moves on, rows or not."""
-        wanted, known = max(0, passed) + 1, list(self._handle.listTimers())
+    def _wake(self, passed: int, before: float | None) -> None:
+        """Have the shard called again when the watermark moves on, rows or not.
+
+        There is one timer, just after the watermark. To list timers takes longer than all else
+        here, so the one of the batch before is not looked for where it can only be after `before`.
+        """
+        assert self._ticks is not None
+        wanted = max(0, passed) + 1
+        if before not in (None, self._cut) and passed * self._ticks > before:
+            self._handle.deleteTimer(int(before // self._ticks) + 1)
+            self._handle.registerTimer(wanted)
+            return
+        known = list(self._handle.listTimers())
         for timer in known:
             if timer != wanted:
                 self._handle.deleteTimer(timer)
@@ -180,6 +190,7 @@ class Processor(StatefulProcessor):
 
         from sash.engine.stream.definition import LATE
         from sash.engine.stream.pages import to_bytes
+        from sash.spark.shards import CODEC
 
         rows = step.rows
         if self._late == "side":
@@ -190,7 +201,7 @@ class Processor(StatefulProcessor):
             return [b""]
         count = -(-rows.num_rows // (rows.nbytes // LARGEST + 1))
         parts = (rows.slice(first, count) for first in range(0, rows.num_rows, count))
-        return [bytes(to_bytes(part)) for part in parts]
+        return [bytes(to_bytes(part, CODEC)) for part in parts]
 
 
 @functools.lru_cache(maxsize=16)

@@ -72,8 +72,9 @@ class FinalWindows:
 
     def _merged(self, slices: pa.Table) -> pa.Table:
         """Slices as one per key and slice; those are side by side."""
-        self._count(slices)
-        return self._sliced.slices.merged(slices)
+        made = self._sliced.slices.merged(slices)
+        self._count(slices.num_rows - made.num_rows)
+        return made
 
     def _wait(self, rows: pa.Table) -> None:
         """Let rows wait for the watermark, as slices where these are smaller."""
@@ -88,11 +89,11 @@ class FinalWindows:
 
     def _slices(self, rows: pa.Table) -> pa.Table:
         """The slices of rows in order of key and time."""
-        self._count(rows)
+        self._count(rows.num_rows)
         return self._sliced.slices.of_rows(rows)
 
-    def _count(self, combined: pa.Table) -> None:
-        self.state.pages.cost.combined += combined.num_rows * len(self._sliced.states)
+    def _count(self, combined: int) -> None:
+        self.state.pages.cost.combined += combined * len(self._sliced.states)
 
     def _add(self, slices: pa.Table | None) -> None:
         """Add slices, in order of key and time."""

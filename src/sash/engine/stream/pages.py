@@ -99,16 +99,16 @@ def fits(page: Page, data: Any) -> bool:
     return memoryview(data).nbytes == page.size and zlib.crc32(data) == page.check
 
 
-def to_bytes(table: pa.Table) -> pa.Buffer:
-    """A table in Arrow's own format."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
+def to_bytes(table: pa.Table, codec: str | None = None) -> pa.Buffer:
+    """A table in Arrow's own format; `codec`: by which its columns are compressed, if any."""
+    sink, options = pa.BufferOutputStream(), pa.ipc.IpcWriteOptions(compression=codec)
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
     return sink.getvalue()
 
 
 def from_bytes(data: Any) -> pa.Table:
-    """The table that `to_bytes` wrote; not copied."""
+    """The table that `to_bytes` wrote; not copied, unless it is compressed."""
     return pa.ipc.open_stream(pa.py_buffer(data)).read_all()
 
 
