@@ -17,11 +17,10 @@ that both cores read. A stream runs for days, and Java compiles its code in the 
 batches, so all streams have `--batches` of them (15), except Spark's window(), which reads only the
 first ones (`--native-batches`): each takes it a minute or more, and has Java compile what it needs.
 Rates are thousand rows per second of the best micro-batch after the first two (where there are two,
-of the second), from Parquet to the noop sink. All streams write their checkpoints to a local disk,
-with the setting that docs/operations.rst has for one. `reading alone` drops the rows in Python's
-workers: no stream with a handler in Python is faster. `stages alone` drops them there too, and
-sends an empty block per shard through the stages that Sash has: what Spark itself takes. The pass-
-through has the same packing, shuffle, handler and unpacking, and hands on what it gets.
+of the second), from Parquet to the noop sink. `reading alone` drops the rows in Python's workers:
+no stream with a handler in Python is faster. `stages alone` drops them there too, and sends an
+empty block per shard through the stages that Sash has: what Spark itself takes. The pass-through
+has the same packing, shuffle, handler and unpacking, and hands on what it gets.
 """
 
 from __future__ import annotations
@@ -58,13 +57,6 @@ HOUR, DAY = 3_600, 86_400
 PER_KEY = 5
 """Rows of a key in the history of `every`: nearly all of its windows of an hour have some."""
 
-
-LOCAL = {
-    "spark.sql.streaming.checkpointFileManagerClass": (
-        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
-    )
-}
-"""The setting for checkpoints on a local disk: docs/operations.rst says why."""
 
 FILES = 2
 """Files of a micro-batch: a source has as many parts as there are cores."""
@@ -319,7 +311,7 @@ def main(arguments: list[str] | None = None) -> None:
     on_spark = [name for name in options.experiment if name in ON_SPARK]
     if not on_spark:
         return
-    spark = sash.spark.session("benchmark", options.master, **LOCAL)
+    spark = sash.spark.session("benchmark", options.master)
     with tempfile.TemporaryDirectory(prefix="sash-streaming-") as folder:
         for name in on_spark:
             report(f"streaming_{name}", ON_SPARK[name](spark, options, Path(folder)), options.out)

@@ -152,11 +152,12 @@ class Processor(StatefulProcessor):
         shard = Shard(self._work, pages, None if known is None else Manifest.load(known))
         if known is None and self._cut is not None:
             shard.load(self._nothing(), self._cut)
-        before, watermark = shard.manifest.watermark, None
+        watermark = None
         if self._ticks is not None:
             passed = timers.getCurrentWatermarkInMs()
-            self._wake(passed, before)
+            self._wake(passed)
             watermark = passed * self._ticks if passed > 0 else None
+        before = shard.manifest.watermark
         step = shard.step(rows, watermark, sliced_after(slices, before))
         if self._definition.slices_at_once:
             self._marks.keep(shard.manifest.watermark)
@@ -166,19 +167,9 @@ class Processor(StatefulProcessor):
         blocks, figures = self._blocks(step), list(shard.measured(step.stats))
         return pd.DataFrame({"rows": blocks, "figures": [figures] + [None] * (len(blocks) - 1)})
 
-    def _wake(self, passed: int, before: float | None) -> None:
-        """Have the shard called again when the watermark moves on, rows or not.
-
-        There is one timer, just after the watermark. To list timers takes longer than all else
-        here, so the one of the batch before is not looked for where it can only be after `before`.
-        """
-        assert self._ticks is not None
-        wanted = max(0, passed) + 1
-        if before not in (None, self._cut) and passed * self._ticks > before:
-            self._handle.deleteTimer(int(before // self._ticks) + 1)
-            self._handle.registerTimer(wanted)
-            return
-        known = list(self._handle.listTimers())
+    def _wake(self, passed: int) -> None:
+        """Have the shard called again when the watermark moves on, rows or not."""
+        wanted, known = max(0, passed) + 1, list(self._handle.listTimers())
         for timer in known:
             if timer != wanted:
                 self._handle.deleteTimer(timer)
