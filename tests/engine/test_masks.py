@@ -174,6 +174,21 @@ def test_windows_without_a_row_that_is_taken_are_found(share: float, width: int)
     assert ([False] * 500 if found is None else found.tolist()) == wanted
 
 
+def test_a_pair_whose_lift_may_raise_is_lifted_for_rows_that_pass_alone() -> None:
+    def inverse(x: float) -> tuple[float, float]:
+        return (1.0, 1.0 / x)
+
+    def both(a: Any, b: Any) -> tuple[float, float]:
+        return (a[0] + b[0], a[1] + b[1])
+
+    table = pa.table({"t": range(6), "x": [1.0, 0.0, 2.0, 0.0, 4.0, 8.0]})
+    harmonic = sash.Monoid("harmonic", (0.0, 0.0), inverse, both, lambda v: v[0])
+    asked = sf.apply(harmonic, "x", check=False).where("x > 0").over(sash.rows(3))
+    work = sash.windowed(table, time="t")
+    assert "rows that do not pass are left out" in work.explain(y=asked)
+    assert work.agg(y=asked)["y"].to_pylist() == [1.0, 1.0, 2.0, 1.0, 2.0, 2.0]
+
+
 def test_items_that_do_not_count_are_nothing() -> None:
     total = where_true(m.Sum(dtype="int64"))
     assert check_laws(total, [(1, True), (2, False), (4, True)]) is None
@@ -181,3 +196,6 @@ def test_items_that_do_not_count_are_nothing() -> None:
     assert check_laws(pairs, [(1.0, 2.0, True), (2.0, 3.0, False)]) is None
     assert total.lift((2, False)) == total.identity
     assert pairs.lift((2.0, 3.0, True)) == (3.0, 6.0)
+    assert pairs.lift((2.0, 3.0, False)) == pairs.identity
+    mean = where_true(m.Mean(dtype="float64"))
+    assert [mean.lift((2.0, True)), mean.lift((2.0, False))] == [(1.0, 2.0), mean.identity]

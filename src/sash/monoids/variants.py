@@ -117,7 +117,8 @@ def counted(combine: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 def where_true(monoid: Monoid, columns: int = 1) -> Monoid:
     """The monoid over items with one part more, whether they count; those that do not are nothing.
 
-    `columns`: how many parts the monoid's own items have.
+    `columns`: how many parts the monoid's own items have. Where a partial is a pair of numbers,
+    `lift` is called with all items, so it must not raise.
 
     >>> from sash import monoids as m
     >>> w = where_true(m.Max(dtype="int64"))
@@ -132,7 +133,29 @@ def where_true(monoid: Monoid, columns: int = 1) -> Monoid:
     def lift_tuple(x: Any) -> Any:
         return inner(x[:columns]) if x[columns] > 0 else nothing
 
-    return monoid.with_(lift=lift_number if columns == 1 else lift_tuple, typed=None)
+    lift = lift_number if columns == 1 else lift_tuple
+    if isinstance(nothing, tuple) and len(nothing) == 2:
+        lift = _pair_where_true(inner, nothing, columns)
+    return monoid.with_(lift=lift, typed=None)
+
+
+def _pair_where_true(inner: Callable[[Any], Any], nothing: Any, columns: int) -> Any:
+    """`inner`, or a pair of nothing, each of its numbers chosen by a comparison of its own.
+
+    Most processors choose a double by a comparison without a branch, but compilers make a branch of
+    one comparison that chooses two: it is guessed wrong as often as rows pass by chance.
+    """
+    first, second = nothing
+
+    def lift_number(x: Any) -> Any:
+        v = inner(x[0])
+        return (v[0] if x[1] > 0 else first, v[1] if x[1] > 0.5 else second)
+
+    def lift_tuple(x: Any) -> Any:
+        v = inner(x[:columns])
+        return (v[0] if x[columns] > 0 else first, v[1] if x[columns] > 0.5 else second)
+
+    return lift_number if columns == 1 else lift_tuple
 
 
 WIDE = {kind: np.dtype(wide) for kind, wide in (("b", "?"), ("i", "i8"), ("u", "i8"), ("f", "f8"))}

@@ -58,4 +58,6 @@ def _lifts_all(monoid: Monoid) -> bool:
         return False
     if len(set(layout.leaves)) > 1:  # which processors do not choose between without a branch
         return False
+    if len(layout.leaves) > 1 and function_may_raise(monoid.lift):  # is called with all rows
+        return False
     return not function_may_raise(monoid.lower)  # at windows in which no row passes
