@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 TWO_SESSIONS = """
 from pyspark import SparkContext
 from sash.spark import session
@@ -21,5 +23,6 @@ assert first.returncode is not None and second.returncode is not None
 """
 
 
+@pytest.mark.slow  # the demo, which has a Java for each part, runs by default
 def test_a_session_after_the_end_of_java_starts_a_new_one() -> None:
     subprocess.run([sys.executable, "-c", TWO_SESSIONS], check=True)

@@ -29,7 +29,12 @@ def totals(data: Any, by: str = "k", **options: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("by", "cache"), [("k", True), ("g", True), pytest.param("k", False, marks=pytest.mark.slow)]
+    ("by", "cache"),
+    [
+        ("g", True),
+        pytest.param("k", True, marks=pytest.mark.slow),
+        pytest.param("k", False, marks=pytest.mark.slow),
+    ],
 )
 def test_a_shuffle_moves_slices(spark: SparkSession, tmp_path: Path, by: str, cache: bool) -> None:
     """From the second batch on, which knows the watermark before it; not without local files. Text

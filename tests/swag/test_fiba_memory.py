@@ -37,8 +37,10 @@ def random_run(tree, random, rounds, most):
             tree.bulk_evict(int((tree.oldest() + tree.youngest()) / 2))
 
 
-@pytest.mark.parametrize("compiled", [True, False])
-@pytest.mark.parametrize("min_arity", [2, 8])
+@pytest.mark.parametrize(
+    ("min_arity", "compiled"),
+    [(8, True), (2, False), (8, False), pytest.param(2, True, marks=pytest.mark.slow)],
+)
 def test_memory_does_not_creep(min_arity, compiled):
     random, most = Random(min_arity), 600
     tree = swag.FiBA(affine(), min_arity, compiled=compiled)
