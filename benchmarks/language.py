@@ -90,7 +90,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--keys", type=int, default=0, help="how many; 0: rows have none")
     parser.add_argument("--passing", type=float, default=0.5, help="the share of rows that pass")
     parser.add_argument("--forms", nargs="+", help="only these of each aggregation, and plain")
-    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--repeat", type=int, default=25)
     parser.add_argument("--out", default="benchmarks/results")
     options = parser.parse_args(arguments)
     name = f"language_{options.times}_{options.frame}"
