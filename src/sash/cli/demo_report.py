@@ -235,7 +235,8 @@ def speed(found: Findings, answers: int) -> Section:
         "the command sash run --engine local, its start and imports included: files of this size "
         "run in process where nothing asks for Spark. The batch on Spark and Spark's own frames "
         "are each the first job of a new Java, whose start is left out; the stream runs after the "
-        "batch. Most of a first job on Spark is Java's own warming up."
+        "batch. Much of a first job on Spark is there without any window: python -m "
+        "benchmarks.demo, in a clone, measures how much."
     )
     parts: list[Any] = [Figure("Seconds", bars(took, text=seconds, colours=colours), note)]
     parts += micro_batches(found.stream)
