@@ -13,7 +13,7 @@ from typing import Any, Generic, Never, TypeVar, get_args
 import pyarrow as pa
 
 from sash.conversions import Pandas, Source, computable, package_of, source_of
-from sash.engine.asof_table import aggregate
+from sash.engine.asof_table import aggregate, comparable
 from sash.engine.trial import try_monoids
 from sash.options import check_needed, check_options, planning_of
 from sash.plan.about import About, concerning
@@ -22,7 +22,7 @@ from sash.plan.checks import check_known
 from sash.plan.definition import Query
 from sash.plan.explain import Explanation, explain
 from sash.plan.expressions import Expression, walk
-from sash.plan.plan import plan_of
+from sash.plan.planner import plan_of
 from sash.plan.spine import Spine
 from sash.windows import Closed
 
@@ -97,7 +97,8 @@ class AsOf(Generic[T]):
         there = computable(events.source.table(query.columns()))
         try_monoids(query, there)
         here = computable(spine.table(list(self._needed(query))))
-        found = aggregate(query, there, here, options=planning)
+        compared, there = comparable(query, there, here)
+        found = aggregate(plan_of(compared, there.schema, planning), there, here)
 
         def made_of(out: str) -> list[str]:
             return [name for result, name in query.own() if result == out]
@@ -113,10 +114,11 @@ class AsOf(Generic[T]):
             check_options(events.options, "a batch DataFrame")
             data: Any = self._data
             return asof.explain(events.data, data, query, **events.options)
-        planning = planning_of(events.options)
         check_needed(query, events.source)
-        empty = computable(events.source.schema(query.columns()).empty_table())
-        return explain(plan_of(query, empty.schema, planning))
+        there = computable(events.source.schema(query.columns()).empty_table())
+        assert query.spine is not None
+        compared, there = comparable(query, there, query.spine.schema.empty_table())
+        return explain(plan_of(compared, there.schema, planning_of(events.options)))
 
     def query(self, *unnamed: Never, **aggregations: Expression) -> Query:
         """The definition that `agg` would run."""

@@ -26,7 +26,7 @@ from sash.plan.checks import nearest
 from sash.plan.definition import Query
 from sash.plan.explain import Explanation
 from sash.plan.expressions import Expression
-from sash.plan.plan import plan_of
+from sash.plan.planner import plan_of
 from sash.plan.reach import steps_of
 from sash.tables import windowed
 from sash.windows.arguments import duration_or_number
@@ -195,13 +195,13 @@ class Live:
         what is written and how many cores it takes, about.
         """
         from sash.engine.stream.capacity import IN_PROCESS, estimated
-        from sash.engine.stream.explain import explain_stream
+        from sash.plan.explain import explain
 
         definition = self._running("explain").definition
         steps = []
         if rows_per_second is not None:
             steps = estimated(definition, rows_per_second, keys, IN_PROCESS)
-        return explain_stream(definition, steps)
+        return explain(definition.plan, steps)
 
     def __enter__(self) -> Live:
         return self
@@ -220,20 +220,12 @@ class Live:
     def _start(self, schema: pa.Schema) -> None:
         options = self._options
         plan = plan_of(self._query, schema, options.planning)
-        unit = plan.unit
         query = self._query
         known = query.answer_types(schema) | raw_types(query, schema)
         found = query.output_types(schema, known)
         answers = {out: kind for out, kind in found.items() if kind is not None}
-        definition = StreamDefinition(
-            plan,
-            answers,
-            options.emit,
-            idle=options.idle_steps(unit),
-            allow_pickle=options.allow_pickle,
-            lead=options.lead_steps(unit),
-        )
-        self._live = LiveStream(definition, steps_of(self._delay, unit), self._space)
+        definition = StreamDefinition(plan, answers, allow_pickle=options.allow_pickle)
+        self._live = LiveStream(definition, steps_of(self._delay, plan.unit), self._space)
 
     def _start_from(self, history: pa.Table, cut: Any) -> None:
         """Begin with the state that a table leaves behind."""

@@ -26,7 +26,8 @@ from sash.plan.explain import Explanation, explain
 from sash.plan.expressions import Expression
 from sash.plan.lower import lowered
 from sash.plan.periodic import Every
-from sash.plan.plan import Options, Plan, over_table, plan_of
+from sash.plan.plan import Plan, over_table
+from sash.plan.planner import plan_of
 from sash.windows import Closed
 
 if TYPE_CHECKING:
@@ -147,11 +148,10 @@ class Windowed(Generic[T]):
             check_options(self._options, spark_kind(data))
             on_spark = streaming if data.isStreaming else batch
             return on_spark.aggregate(data, query, **self._options)
-        planning = self._planning()
         check_needed(query, self._source)
         rows = computable(self._source.table(query.columns()))
         try_monoids(query, rows)
-        found = aggregate(query, rows, options=planning)
+        found = aggregate(self._plan(query, rows.schema), rows)
         if query.every is not None:
             return self._source.like(found, query.sources)
         return self._source.with_answers(found, query.outputs, query.sources)
@@ -180,10 +180,9 @@ class Windowed(Generic[T]):
 
     def plan(self, **aggregations: Expression) -> Plan:
         """The plan that `agg` would run in process, as a record."""
-        query, planning, source = self.query(**aggregations), self._planning(), self._in_process()
+        query, source = self.query(**aggregations), self._in_process()
         check_needed(query, source)
-        schema = computable(source.schema(query.columns()).empty_table()).schema
-        return plan_of(query, schema, over_table(query, planning))
+        return self._plan(query, computable(source.schema(query.columns()).empty_table()).schema)
 
     def table(self, columns: Sequence[str]) -> pa.Table:
         """Some columns of the data, as a pyarrow Table."""
@@ -197,8 +196,9 @@ class Windowed(Generic[T]):
             )
         return self._source
 
-    def _planning(self) -> Options:
-        return planning_of(self._options)
+    def _plan(self, query: Query, schema: pa.Schema) -> Plan:
+        """The plan over a table in process of these columns."""
+        return plan_of(query, schema, over_table(query, planning_of(self._options)))
 
     def query(self, *unnamed: Never, **aggregations: Expression) -> Query:
         """The definition that `agg` would run."""

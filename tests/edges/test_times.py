@@ -13,7 +13,7 @@ import sash
 from sash import functions as sf
 from sash.engine.order import rows_by
 from sash.engine.row_windows import run
-from sash.plan.plan import plan_of
+from sash.plan.planner import plan_of
 
 DAYS = pa.array([dt.date(2024, 1, day) for day in (1, 2, 4)])
 Rows = list[tuple[str, int | None, int]]

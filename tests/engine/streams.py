@@ -10,14 +10,16 @@ import pyarrow as pa
 
 import sash
 from sash import functions as sf
+from sash.engine import table as tables
 from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.keys import with_keys
 from sash.engine.stream.manifest import Manifest
 from sash.engine.stream.pages import KEY, BytesPages
 from sash.engine.stream.shard import Shard
 from sash.engine.stream.work import Work
-from sash.engine.table import aggregate
-from sash.plan.plan import Options, plan_of
+from sash.plan.definition import Query
+from sash.plan.plan import BY_DEFAULT, Options, over_table
+from sash.plan.planner import plan_of
 from sash.tables import windowed
 
 SCHEMA = pa.schema(
@@ -95,12 +97,23 @@ def asked(frame: Any, policy: bool = False) -> dict[str, Any]:
     }
 
 
-def defined(emit: Any = "final", every: Any = None, **aggregations: Any) -> StreamDefinition:
+def aggregate(query: Query, table: pa.Table, threads: int | None = None) -> pa.Table:
+    """The answers of a query over a table in process."""
+    return tables.aggregate(
+        plan_of(query, table.schema, over_table(query, BY_DEFAULT)), table, threads
+    )
+
+
+def defined(
+    emit: Any = "final", every: Any = None, idle: int | None = None, **aggregations: Any
+) -> StreamDefinition:
     work = windowed(SCHEMA.empty_table(), "k", time="t")
     query = (work if every is None else work.every(every)).query(**aggregations)
     found = aggregate(query, SCHEMA.empty_table()).schema
     types = {out: found.field(out).type for out in aggregations}
-    return StreamDefinition(plan_of(query, SCHEMA, Options(rows="stream")), types, emit)
+    return StreamDefinition(
+        plan_of(query, SCHEMA, Options(rows="stream", emit=emit, idle=idle)), types
+    )
 
 
 def keyed(table: pa.Table, collide: int | None = None) -> pa.Table:

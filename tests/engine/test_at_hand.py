@@ -13,7 +13,8 @@ import pytest
 import sash
 from sash import functions as sf
 from sash import monoids as m
-from sash.plan.plan import Options, plan_of
+from sash.plan.plan import Options
+from sash.plan.planner import plan_of
 
 RANDOM = np.random.default_rng(5)
 FLOATS = RANDOM.normal(size=900)

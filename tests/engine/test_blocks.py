@@ -25,10 +25,10 @@ from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.lookups import Column
 from sash.engine.stream.manifest import Manifest
 from sash.engine.stream.selected import Folding
-from sash.engine.table import aggregate
-from sash.plan.plan import Options, plan_of
+from sash.plan.plan import Options
+from sash.plan.planner import plan_of
 from sash.tables import windowed
-from tests.engine.streams import SCHEMA, Run, without
+from tests.engine.streams import SCHEMA, Run, aggregate, without
 
 FRAMES = {
     "time": sash.range_between(-40, 0),
@@ -65,7 +65,7 @@ def defined(kind: dict[str, Any], frame: Any) -> StreamDefinition:
     )
     types = {f.name: f.type for f in aggregate(query, SCHEMA.empty_table()).schema}
     kept = {name: types[name] for name in kind}
-    return StreamDefinition(plan_of(query, SCHEMA, Options(rows="stream")), kept, "arrival")
+    return StreamDefinition(plan_of(query, SCHEMA, Options(rows="stream", emit="arrival")), kept)
 
 
 def rows(rng: np.random.Generator, n: int, keys: int) -> pa.Table:

@@ -8,8 +8,7 @@ import pytest
 
 import sash
 from sash import functions as sf
-from sash.engine.table import aggregate
-from tests.engine.streams import FRAMES, SCHEMA, Run, defined, rows, same, without
+from tests.engine.streams import FRAMES, SCHEMA, Run, aggregate, defined, rows, same, without
 
 
 @pytest.mark.parametrize("name", ["lifetime", "session", "rows", "until", "time"])

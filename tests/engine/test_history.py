@@ -18,8 +18,18 @@ from sash.engine.stream.manifest import Manifest
 from sash.engine.stream.pages import BytesPages
 from sash.engine.stream.shard import Shard
 from sash.engine.stream.work import Work
-from sash.engine.table import aggregate
-from tests.engine.streams import FRAMES, Run, asked, cuts, defined, keyed, rows, same, without
+from tests.engine.streams import (
+    FRAMES,
+    Run,
+    aggregate,
+    asked,
+    cuts,
+    defined,
+    keyed,
+    rows,
+    same,
+    without,
+)
 from tests.engine.test_asof import AFFINE
 from tests.engine.test_stream import sample, vary
 

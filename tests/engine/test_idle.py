@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,7 @@ import pytest
 import sash
 from sash import functions as sf
 from sash.engine.stream.definition import StreamDefinition
-from sash.engine.table import aggregate
-from tests.engine.streams import FRAMES, Run, asked, cuts, defined, rows, same, without
+from tests.engine.streams import FRAMES, Run, aggregate, asked, cuts, defined, rows, same, without
 
 BY_ROW = [("i", "ascending")]
 PER_KEY = ("rows", "rows around", "session", "delta", "until", "policy", "lifetime")
@@ -49,7 +47,7 @@ def check(name: str, emit: str, seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     table, sizes = sample(name, rng, n), cuts(rng, n, n // 8)
     aggregations = asked(FRAMES[name], policy=name == "policy")
-    definition = replace(defined(emit, **aggregations), idle=IDLE)
+    definition = defined(emit, idle=IDLE, **aggregations)
     run = Run(definition, keep=seed % 2 == 0)
     found = run.all(table, sizes, delay=int(rng.integers(0, 6)))
     if emit == "final":

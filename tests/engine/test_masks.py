@@ -19,7 +19,8 @@ from sash.engine.ranks import Ranks
 from sash.monoids.variants import where_true
 from sash.plan import plan as planning
 from sash.plan.filtering import filtered
-from sash.plan.plan import Options, State, plan_of
+from sash.plan.plan import Options, State
+from sash.plan.planner import plan_of
 from sash.testing import check_laws
 
 FRAMES = {

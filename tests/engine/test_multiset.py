@@ -13,7 +13,7 @@ import sash
 from sash import functions as sf
 from sash.engine import multiset, row_windows
 from sash.engine.row_windows import run
-from sash.plan.plan import plan_of
+from sash.plan.planner import plan_of
 from sash.windows import bounds
 from tests.engine.oracle import alike
 from tests.engine.test_row_windows import sample

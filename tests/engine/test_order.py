@@ -15,7 +15,7 @@ import sash
 from sash import functions as sf
 from sash.engine import row_windows
 from sash.plan.definition import Query
-from sash.plan.plan import plan_of
+from sash.plan.planner import plan_of
 from sash.windows.frames import Closed
 
 LEAST, MOST = -(2**63), 2**63 - 1

@@ -12,7 +12,7 @@ import pytest
 import sash
 from sash import functions as sf
 from sash.engine.row_windows import run
-from sash.plan.plan import plan_of
+from sash.plan.planner import plan_of
 from sash.windows.frames import SlidingRows
 from tests.engine.oracle import answer
 from tests.engine.test_row_windows import sample

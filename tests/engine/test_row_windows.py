@@ -14,7 +14,7 @@ from sash import functions as sf
 from sash.engine import row_windows
 from sash.engine.row_windows import run
 from sash.plan.definition import Query
-from sash.plan.plan import plan_of
+from sash.plan.planner import plan_of
 from tests.engine.oracle import alike, expected
 
 START = dt.datetime(2024, 3, 1, tzinfo=dt.UTC)

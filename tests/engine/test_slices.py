@@ -15,8 +15,7 @@ from sash.engine.stream.pages import BytesPages
 from sash.engine.stream.shard import Shard
 from sash.engine.stream.slices import COUNT, Slices
 from sash.engine.stream.work import Work
-from sash.engine.table import aggregate
-from tests.engine.streams import InMemory, defined, keyed, rows, same, without
+from tests.engine.streams import InMemory, aggregate, defined, keyed, rows, same, without
 
 ORDER = [("k", "ascending"), ("window_start", "ascending")]
 

@@ -16,8 +16,7 @@ from sash.engine.stream import buffering, emit_arrival, forest, sealing
 from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.manifest import Manifest
 from sash.engine.stream.pages import StateError
-from sash.engine.table import aggregate
-from tests.engine.streams import FRAMES, Run, asked, cuts, defined, rows, same, without
+from tests.engine.streams import FRAMES, Run, aggregate, asked, cuts, defined, rows, same, without
 
 BY_ROW = [("i", "ascending")]
 

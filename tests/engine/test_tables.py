@@ -15,9 +15,9 @@ import pytest
 import sash
 from sash import functions as sf
 from sash.engine import parts
-from sash.engine import table as tables
 from sash.engine.team import Team
 from tests.engine.oracle import alike, expected
+from tests.engine.streams import aggregate
 from tests.engine.test_row_windows import sample
 
 ASKED = {
@@ -80,10 +80,10 @@ def test_parts_give_what_the_whole_gives(keys: int, threads: int, monkeypatch: A
     monkeypatch.setattr(parts, "WORTH_A_THREAD", 1)
     table = sample(400, keys, keys)
     query = sash.windowed(table, "k", time="s").query(**ASKED)
-    whole = tables.aggregate(query, table, threads=1)
+    whole = aggregate(query, table, threads=1)
     with Team(threads) as team:
         assert len(parts.split(query, parts.Sorted(table, None), team)) == threads
-    found = tables.aggregate(query, table, threads=threads)
+    found = aggregate(query, table, threads=threads)
     for name in ASKED:
         assert found.column(name).to_pylist() == whole.column(name).to_pylist(), name
 
@@ -93,7 +93,7 @@ def test_frames_without_end_are_cut_at_keys_only(monkeypatch: Any) -> None:
     table = sample(400, 5, keys=6)
     asked = {"all": sf.sum("x").over(sash.lifetime()), "burst": sf.count().over(sash.session(4))}
     query = sash.windowed(table, "k", time="s").query(**asked)
-    found = tables.aggregate(query, table, threads=3)
+    found = aggregate(query, table, threads=3)
     for name, answers in expected(query, table).items():
         assert all(map(alike, found.column(name).to_pylist(), answers))
 

@@ -17,7 +17,7 @@ from sash import Monoid
 from sash import functions as sf
 from sash.engine.ahead import kernels_of
 from sash.kernel import cache, compiled, sent
-from sash.plan.plan import BY_DEFAULT
+from sash.plan.planner import plan_of
 from sash.spark.partition import Work, over
 
 TABLE = pa.table({"k": [1] * 7, "t": np.arange(7), "x": np.arange(7.0), "s": list("abcdefg")})
@@ -56,7 +56,7 @@ def test_workers_take_kernels_that_are_whole_and_compile_others(
 ) -> None:
     asked = sf.apply(affine(f"affine for {tmp_path}"), "x").over(sash.rows(5))
     query = sash.windowed(TABLE, "k", time="t").query(y=asked)
-    kernels = kernels_of(query, TABLE.schema, BY_DEFAULT)
+    kernels = kernels_of(plan_of(query, TABLE.schema))
     work = Work(query, tuple(TABLE.column_names), {"y": pa.float64()}, kernels=kernels)
     follow = {name for name in kernels if name.startswith("follow_")}
     assert len(follow) == 1
@@ -74,13 +74,13 @@ def test_kernels_are_found_without_values(kind: pa.DataType) -> None:
     own = sf.apply(Monoid("inverses", 0.0, lambda x: 1 / x, lambda a, b: a + b), "x")
     content = own.over(sash.until(lambda x: x > 3, "x"))
     call = sash.windowed(schema.empty_table(), time="t")
-    some = kernels_of(call.query(y=own.where("ok").over(sash.rows(9))), schema, BY_DEFAULT)
+    some = kernels_of(plan_of(call.query(y=own.where("ok").over(sash.rows(9))), schema))
     assert [name for name in some if name.startswith("follow_")]
-    assert kernels_of(call.query(y=content), schema, BY_DEFAULT) == {}
+    assert kernels_of(plan_of(call.query(y=content), schema)) == {}
 
 
 def test_queries_without_compiled_monoids_of_ones_own_send_nothing() -> None:
     words = sf.apply(Monoid("words", "", str, lambda a, b: a + b), "s", returns=pa.string())
     asked = {"hi": sf.max("x").over(sash.rows(3)), "words": words.over(sash.rows(2))}
     query = sash.windowed(TABLE, "k", time="t").query(**asked)
-    assert kernels_of(query, TABLE.schema, BY_DEFAULT) == {}
+    assert kernels_of(plan_of(query, TABLE.schema)) == {}

@@ -14,7 +14,7 @@ from sash import functions as sf
 from sash.engine import parts, row_windows
 from sash.engine import table as table_engine
 from sash.engine.row_windows import run
-from sash.plan.plan import plan_of
+from sash.plan.planner import plan_of
 from sash.testing.counting import counting
 from sash.windows.frames import Groups, Range, Rows
 from tests.language import duck

@@ -5,7 +5,7 @@ import pytest
 
 import sash
 from sash import functions as sf
-from sash.plan.plan import plan_of
+from sash.plan.planner import plan_of
 
 TABLE = pa.table({"user": [1], "ts": pa.array([0], pa.timestamp("us")), "x": [1.0]})
 WINDOWED = sash.windowed(TABLE, "user", time="ts")

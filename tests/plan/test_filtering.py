@@ -19,7 +19,8 @@ from sash.engine.ranks import Ranks
 from sash.engine.stream.items import Items
 from sash.engine.stream.partials import PartialState
 from sash.plan.explain import Explanation, explain
-from sash.plan.plan import Plan, plan_of
+from sash.plan.plan import Plan
+from sash.plan.planner import plan_of
 from sash.swag.registry import ALGORITHMS
 from sash.swag.window import Window
 from sash.testing.counting import Counter, counting

@@ -15,7 +15,8 @@ from sash import functions as sf
 from sash import monoids as m
 from sash.engine.row_windows import run
 from sash.plan.explain import Explanation
-from sash.plan.plan import Options, Plan, plan_of
+from sash.plan.plan import Options, Plan
+from sash.plan.planner import plan_of
 from sash.plan.slicing import slices_of
 from tests.engine.test_row_windows import sample
 

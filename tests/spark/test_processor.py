@@ -15,11 +15,12 @@ from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.keys import with_keys
 from sash.engine.stream.pages import from_bytes, to_bytes
 from sash.engine.stream.stats import Stats
-from sash.engine.table import aggregate
-from sash.plan.plan import Options, plan_of
+from sash.plan.plan import Options
+from sash.plan.planner import plan_of
 from sash.spark import processor as processors
 from sash.spark.processor import Processor
 from sash.tables import windowed
+from tests.engine.streams import aggregate
 
 SCHEMA = pa.schema({"k": pa.string(), "t": pa.timestamp("us", "UTC"), "x": pa.float64()})
 

@@ -21,7 +21,8 @@ from sash.engine.stream.manifest import NAME, Manifest
 from sash.engine.stream.pages import BytesPages
 from sash.engine.stream.shard import Shard
 from sash.engine.stream.work import Work
-from sash.plan.plan import Options, plan_of
+from sash.plan.plan import Options
+from sash.plan.planner import plan_of
 from sash.spark.state import rows_of
 from tests.spark import streams
 

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pyarrow as pa
 
 from sash.engine.answers import one
 from sash.engine.row_windows import run
 from sash.kernel.sent import noted
 from sash.plan.aggregation import Aggregation
-from sash.plan.definition import Query
-from sash.plan.plan import Options, plan_of
+from sash.plan.plan import Plan
 from sash.plan.typed import typed_monoid
 
 
-def kernels_of(query: Query, schema: pa.Schema, options: Options) -> dict[str, bytes]:
-    """The kernels of a query's own monoids, for workers that are to have them, by name.
+def kernels_of(plan: Plan) -> dict[str, bytes]:
+    """The kernels of a plan's states of users' monoids, for workers that are to have them, by name.
 
-    They are found by running the query over one row without values: `lift` is not called. Frames
+    They are found by running these states over one row without values: `lift` is not called. Frames
     that look at values are left out.
     """
-    full = query.with_derived(schema)
-    own = {out: a for out, a in query.aggregations.items() if _is_own(a, full)}
+    own = [state for state in plan.states if _is_own(state.asked[0], plan.schema)]
     if not own:
         return {}
-    alone = replace(query, aggregations=own, results={}, names=None, by=())
+    query = plan.query
+    schema = pa.schema([field for field in plan.schema if field.name not in query.derived])
     row = {field.name: pa.nulls(1, field.type) for field in schema}
     row[query.time] = one(schema.field(query.time).type)
     with noted() as kernels:
-        list(run(plan_of(alone, schema, options), [pa.RecordBatch.from_pydict(row)]))
+        list(run(plan.over_rows(schema, (), own), [pa.RecordBatch.from_pydict(row)]))
     return kernels
 
 

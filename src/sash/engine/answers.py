@@ -10,7 +10,7 @@ from sash.engine.row_windows import run
 from sash.plan.about import About, concerning
 from sash.plan.aggregation import Aggregation
 from sash.plan.definition import Query
-from sash.plan.plan import plan_of
+from sash.plan.planner import plan_of
 from sash.plan.typed import typed_monoid
 from sash.windows import rows
 

@@ -28,7 +28,7 @@ from sash.engine.parts import Part, Sorted
 from sash.engine.reached import Near, only, only_cells
 from sash.engine.team import Team
 from sash.plan.definition import Query, output_schema
-from sash.plan.plan import BY_DEFAULT, Options, Plan, plan_of
+from sash.plan.plan import Plan
 from sash.plan.reach import reach_of
 from sash.plan.spine import common_type
 
@@ -49,25 +49,23 @@ class Side:
 
 
 def aggregate(
-    query: Query,
-    events: pa.Table,
-    spine: pa.Table,
-    threads: int | None = None,
-    options: Options = BY_DEFAULT,
+    plan: Plan, events: pa.Table, spine: pa.Table, threads: int | None = None
 ) -> pa.Table:
-    """The spine's rows in their order, with one extra column per aggregation of the events."""
-    query.check(events.schema)
+    """The spine's rows in their order, with one extra column per aggregation of the events.
+
+    The events' time has the type in which both times are compared; see `comparable`.
+    """
+    query = plan.query
     if spine.num_rows == 0:
-        plan_of(query, events.schema, options)  # raises what is wrong with it
         return output_schema(query, events.schema).empty_table()
-    query, events, asked = _comparable(query, events, spine)
+    events, asked = _with_times(query, events, spine)
     with Team(threads or os.cpu_count() or 1) as team:
         there, here = _sides(query, events, spine, asked, team)
         back = arranged(here.codes, here.times, team)
         times, begins = _times(here, back), _begins(here, back)
         near = Near.to(times, begins, reach_of(query, events.schema))
         rows, of_codes = _in_order(_keyless(query), events, there, near, team)
-        plan = plan_of(_keyless(query), rows.table.schema, options)
+        plan = plan.of_query(_keyless(query), rows.table.schema)
         counts = np.diff(begins)
         first, stop = (np.repeat(each, counts) for each in (of_codes[:-1], of_codes[1:]))
         moments = Moments(times, first, stop, _known(asked, back))
@@ -103,10 +101,22 @@ def _keyless(query: Query) -> Query:
     return replace(query, by=(), spine=replace(query.spine, by=()))
 
 
-def _comparable(
-    query: Query, events: pa.Table, spine: pa.Table
-) -> tuple[Query, pa.Table, pa.Array]:
-    """Events that have a time, in order of ties, and both times as one type."""
+def comparable(query: Query, events: pa.Table, spine: pa.Table) -> tuple[Query, pa.Table]:
+    """The events with a time of the type in which both times are compared, and the query by it."""
+    query.check(events.schema)
+    assert query.spine is not None
+    kind = common_type("time", (query.time, query.spine.time), events.schema, spine.schema)
+    if events.schema.field(query.time).type == kind:
+        return query, events
+    name = "time"
+    while name in events.column_names:
+        name += "_"
+    events = events.append_column(name, events.column(query.time).cast(kind))
+    return replace(query, time=name), events
+
+
+def _with_times(query: Query, events: pa.Table, spine: pa.Table) -> tuple[pa.Table, pa.Array]:
+    """Events that have a time, in order of ties; and the times of the spine."""
     assert query.spine is not None
     events = events.select(query.columns())
     if events.column(query.time).null_count:  # whether they are before a moment is not known
@@ -114,14 +124,7 @@ def _comparable(
     if query.ties:
         events = events.take(tie_order(query, events))
     asked = one_array(spine.column(query.spine.time))
-    kind = common_type("time", (query.time, query.spine.time), events.schema, spine.schema)
-    if events.schema.field(query.time).type != kind:
-        name = "time"
-        while name in events.column_names:
-            name += "_"
-        events = events.append_column(name, events.column(query.time).cast(kind))
-        query = replace(query, time=name)
-    return query, events, asked.cast(kind)
+    return events, asked.cast(events.schema.field(query.time).type)
 
 
 def _sides(

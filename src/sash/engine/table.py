@@ -20,31 +20,27 @@ from sash.engine.parts import Part, Sorted, split
 from sash.engine.team import Team
 from sash.plan.definition import Query, output_schema
 from sash.plan.periodic import KIND
-from sash.plan.plan import BY_DEFAULT, Options, Plan, over_table, plan_of
+from sash.plan.plan import Plan
 
 
-def aggregate(
-    query: Query, table: pa.Table, threads: int | None = None, options: Options = BY_DEFAULT
-) -> pa.Table:
+def aggregate(plan: Plan, table: pa.Table, threads: int | None = None) -> pa.Table:
     """The table with one extra column per aggregation, its rows in their order."""
-    query.check(table.schema)
-    if query.ties:
-        return _with_ties(query, table, threads, options)
-    return _aggregate(query, table, threads, options)
+    return _with_ties(plan, table, threads) if plan.query.ties else _aggregate(plan, table, threads)
 
 
-def _with_ties(query: Query, table: pa.Table, threads: int | None, options: Options) -> pa.Table:
+def _with_ties(plan: Plan, table: pa.Table, threads: int | None) -> pa.Table:
     """Rows of equal time in the order of further columns; they come out as they came."""
-    order = tie_order(query, table)
-    found = _aggregate(query, table.take(order), threads, options)
-    if query.every is not None:
+    order = tie_order(plan.query, table)
+    found = _aggregate(plan, table.take(order), threads)
+    if plan.query.every is not None:
         return found
     back = np.empty(len(order), np.int64)
     back[np.asarray(order)] = np.arange(len(order))
     return found.take(back)
 
 
-def _aggregate(query: Query, table: pa.Table, threads: int | None, options: Options) -> pa.Table:
+def _aggregate(plan: Plan, table: pa.Table, threads: int | None) -> pa.Table:
+    query = plan.query
     with Team(threads or os.cpu_count() or 1) as team:
         codes = codes_of([one_array(table.column(name)) for name in query.by], team)
         column = one_array(table.column(query.time))
@@ -52,13 +48,13 @@ def _aggregate(query: Query, table: pa.Table, threads: int | None, options: Opti
         order = arranged(codes, times, team)
         rows = Sorted(needed_columns(query, table, order), starts_of(codes, order, team))
         if query.every is not None:
-            inner, rows = by_code(query, rows, codes, order)
-            plan = plan_of(inner, rows.table.schema, options)
+            by, rows = by_code(rows, codes, order)
+            plan = plan.over_rows(rows.table.schema, by)
             found = run_periods(plan, rows, team)
             if query.every.changes:
                 found = ChangedWindows(plan).of(found)
-            return with_keys(query, table, codes, by_end(inner, found))
-        plan = plan_of(replace(query, by=()), rows.table.schema, over_table(query, options))
+            return with_keys(query, table, codes, by_end(plan.query, found))
+        plan = plan.over_rows(rows.table.schema, ())
         for name, answers in run_rows(plan, rows, team, order).items():
             table = table.append_column(name, answers)
     return table
@@ -88,20 +84,20 @@ def starts_of(codes: Codes | None, order: Arrangement | None, team: Team) -> np.
 
 
 def by_code(
-    query: Query, rows: Sorted, codes: Codes | None, order: Arrangement | None
-) -> tuple[Query, Sorted]:
-    """The query of `every` and its rows with one number as their key.
+    rows: Sorted, codes: Codes | None, order: Arrangement | None
+) -> tuple[tuple[str, ...], Sorted]:
+    """Rows for `every` with one number as their key, and the name of that; none without keys.
 
     So keys of any type are compared as fast as integers.
     """
     if codes is None:
-        return query, rows
+        return (), rows
     name = "key"
     while name in rows.table.column_names:
         name += "_"
     keys = codes.values if order is None else order.codes
     table = rows.table.append_column(name, pa.array(keys))
-    return replace(query, by=(name,)), Sorted(table, rows.starts)
+    return (name,), Sorted(table, rows.starts)
 
 
 def in_order(name: str, column: pa.Array, query: Query, order: Arrangement) -> pa.Array:

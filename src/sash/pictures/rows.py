@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from sash.engine.columns import numbers, objects
 from sash.engine.order import rows_by
 from sash.pictures.recording import said
-from sash.plan.plan import Plan, State, plan_of
+from sash.plan.plan import Plan, State
 from sash.tables import Windowed
 
 MOST_ROWS = 60
@@ -36,7 +36,7 @@ class Shown:
         table = table.take(rows_by(table, keys)).slice(0, min(limit, MOST_ROWS))
         self.query = replace(query, by=())
         self.table = table.select(self.query.columns())
-        self.plan: Plan = plan_of(self.query, self.table.schema, plan.options)
+        self.plan: Plan = plan.over_rows(self.table.schema, ())
         self.times = table.column(query.time).to_pylist()
 
     @property

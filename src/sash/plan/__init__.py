@@ -6,7 +6,8 @@ from sash.plan.checks import UnfitColumn, UnknownColumn
 from sash.plan.choose import Choice, Need, choose
 from sash.plan.definition import Query
 from sash.plan.explain import Explanation, explain
-from sash.plan.plan import FramePlan, Options, Output, Plan, State, plan_of
+from sash.plan.plan import FramePlan, Options, Output, Plan, State
+from sash.plan.planner import plan_of
 from sash.plan.sharing import Shared, share
 
 __all__ = [

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from typing import Any
 
 from sash.plan.definition import Query
 from sash.plan.filtering import Filtering
+from sash.plan.keeps import keeps
 from sash.plan.plan import FramePlan, Plan, State
 from sash.plan.slicing import Slices
 from sash.windows.duration import Duration
-
-NOTHING: Mapping[int, str] = {}
 
 FROM_BOUNDS = {
     "count": "the length of the window, no state",
@@ -44,29 +43,24 @@ class Explanation(str):
 
     plan: Plan
     steps: tuple[Step, ...]
-    kept: Mapping[int, str]
 
     def with_steps(self, *before: Step) -> Explanation:
         """The same, with what comes before and after the executor's own steps."""
-        return explain(self.plan, [*before, *self.steps], self.kept)
+        return explain(self.plan, [*before, *self.steps])
 
     def json(self) -> dict[str, Any]:
         """The plan as data that JSON can hold."""
-        return as_data(self.plan, self.steps, self.kept)
+        return as_data(self.plan, self.steps)
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return as_html(self.plan, self.steps, self.kept)
+        return as_html(self.plan, self.steps)
 
 
-def explain(
-    plan: Plan, steps: Sequence[Step] = (), kept: Mapping[int, str] = NOTHING
-) -> Explanation:
+def explain(plan: Plan, steps: Sequence[Step] = ()) -> Explanation:
     """The plan, a line per frame and per state; `steps`: what an executor adds to it.
-
-    `kept`: on a stream, for each frame by its number what stays between batches.
 
     >>> import pyarrow as pa
     >>> from sash import functions as sf
@@ -83,12 +77,12 @@ def explain(
     lines += [slices_line(plan, each) for each in plan.slices]
     for frame in plan.frames:
         lines.append(f"{frame.number + 1}. {frame.frame}; bounds: {frame.bounds}")
-        if frame.number in kept:
-            lines.append(f"   keeps {kept[frame.number]}")
+        if (kept := keeps(plan, frame)) is not None:
+            lines.append(f"   keeps {kept}")
         lines += [f"   {line}" for state in plan.over(frame) for line in state_lines(plan, state)]
     lines += [f"{out} = {result}" for out, result in plan.query.results.items()]
     found = Explanation("\n".join(lines))
-    found.plan, found.steps, found.kept = plan, tuple(steps), kept
+    found.plan, found.steps = plan, tuple(steps)
     return found
 
 
@@ -185,9 +179,7 @@ def how(state: State) -> str:
     return f"{state.choice}{over}{pieces}; {way}{others}"
 
 
-def as_data(
-    plan: Plan, steps: Sequence[Step] = (), kept: Mapping[int, str] = NOTHING
-) -> dict[str, Any]:
+def as_data(plan: Plan, steps: Sequence[Step] = ()) -> dict[str, Any]:
     """The plan as data that JSON can hold."""
     return {
         "keys": list(plan.query.by),
@@ -196,7 +188,7 @@ def as_data(
         "every": None if plan.query.every is None else str(plan.query.every),
         "spine": _spine(plan.query),
         "slices": [_slices(each) for each in plan.slices],
-        "frames": [_frame(frame, kept) for frame in plan.frames],
+        "frames": [_frame(plan, frame) for frame in plan.frames],
         "states": [_state(state) for state in plan.states],
         "outputs": [
             {"name": o.name, "state": o.state, "member": o.member, "type": str(o.type)}
@@ -204,6 +196,7 @@ def as_data(
         ],
         "derived": {name: str(e) for name, e in plan.query.derived.items()},
         "results": {name: str(e) for name, e in plan.query.results.items()},
+        "kept": None if plan.kept is None else asdict(plan.kept),
         "combines per row": plan.combines,
         "steps": {step.name: step.what for step in steps},
     }
@@ -216,13 +209,13 @@ def _spine(query: Query) -> dict[str, Any] | None:
     return {"keys": list(spine.by), "time": spine.time, "closed": spine.closed}
 
 
-def _frame(frame: FramePlan, kept: Mapping[int, str]) -> dict[str, Any]:
+def _frame(plan: Plan, frame: FramePlan) -> dict[str, Any]:
     """A frame; `keeps`: on a stream, what stays between batches."""
     return {
         "number": frame.number,
         "frame": str(frame.frame),
         "bounds": frame.bounds,
-        "keeps": kept.get(frame.number),
+        "keeps": keeps(plan, frame),
     }
 
 
@@ -242,6 +235,7 @@ def _state(state: State) -> dict[str, Any]:
         "number": state.number,
         "frame": state.frame,
         "kind": state.kind,
+        "structure": state.structure,
         "slices": state.slices,
         "columns": list(state.columns),
         "condition": state.condition,
@@ -258,7 +252,7 @@ def _state(state: State) -> dict[str, Any]:
 STYLE = "border: 1px solid color-mix(in srgb, currentColor 30%, transparent); border-radius: .5em"
 
 
-def as_html(plan: Plan, steps: Sequence[Step] = (), kept: Mapping[int, str] = NOTHING) -> str:
+def as_html(plan: Plan, steps: Sequence[Step] = ()) -> str:
     """The plan as boxes: rows, frames, the states of each, and the answers read from them."""
     parts = [f"<b>{escape(head(plan.query, len(plan.frames)))}</b>"]
     all_steps = [*spine_step(plan.query), *steps]
@@ -272,8 +266,8 @@ def as_html(plan: Plan, steps: Sequence[Step] = (), kept: Mapping[int, str] = NO
             for state in plan.over(frame)
         )
         title = f"{escape(str(frame.frame))} <small>bounds: {escape(frame.bounds)}</small>"
-        if frame.number in kept:
-            title += f"<div><small>keeps {escape(kept[frame.number])}</small></div>"
+        if (kept := keeps(plan, frame)) is not None:
+            title += f"<div><small>keeps {escape(kept)}</small></div>"
         parts.append(
             f'<div style="{STYLE}; padding: .4em .7em; margin: .5em 0">{title}{states}</div>'
         )

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from sash.plan.reach import steps_of
 from sash.windows.frames import Frame, Sliding, SlidingCalendar, SlidingRows
@@ -43,15 +43,22 @@ class Slices:
     """Cuts at the steps that are one of `edges` modulo `period`, of time or of a key's rows.
 
     `frames`: the numbers of the frames whose windows are made of these slices; `longest`: how
-    many slices a window of each of them has, at most.
+    many slices a window of each of them has, at most. Steps are integers, except on a stream whose
+    times are not.
     """
 
     number: int
     by: Literal["time", "count"]
-    period: int
-    edges: tuple[int, ...]
+    period: Any
+    edges: tuple[Any, ...]
     frames: tuple[int, ...]
     longest: tuple[int, ...]
+
+    def of(self, frames: Mapping[int, int]) -> Slices:
+        """The slices of some of the frames, by their numbers, with other numbers for them."""
+        kept = [(n, most) for n, most in zip(self.frames, self.longest, strict=True) if n in frames]
+        numbers, longest = tuple(frames[n] for n, _ in kept), tuple(most for _, most in kept)
+        return replace(self, frames=numbers, longest=longest)
 
     @property
     def lengths(self) -> tuple[int, ...]:

@@ -21,6 +21,7 @@ from pyspark.sql.types import DataType
 from sash.plan.definition import Query
 from sash.plan.explain import Explanation, Step
 from sash.plan.plan import Options
+from sash.plan.planner import plan_of
 from sash.plan.reach import Reach, reach_of
 from sash.plan.spine import Role, Spine, common_type
 from sash.spark import batch
@@ -54,6 +55,7 @@ class Merge:
     events: DataFrame
     spine: DataFrame
     slots: tuple[Slot, ...]
+    schema: pa.Schema  # of the events, with the time as it is compared
     reach: Reach
     keys: tuple[str, ...]
 
@@ -106,7 +108,7 @@ def merge_of(query: Query, at: Spine, events: DataFrame, spine: DataFrame) -> Me
         slots.append(Slot(name, kind, pair[0], spine.columns.index(pair[1])))
     compared = schema.set(schema.get_field_index(query.time), pa.field(query.time, common))
     others, keys = _others(query, slots, events, spine), tuple(names[:-1])
-    return Merge(events, spine, (*slots, *others), reach_of(query, compared), keys)
+    return Merge(events, spine, (*slots, *others), compared, reach_of(query, compared), keys)
 
 
 def _others(query: Query, slots: list[Slot], events: DataFrame, spine: DataFrame) -> list[Slot]:
@@ -152,8 +154,8 @@ def prepare(
     assert query.spine is not None
     merge = merge_of(query, query.spine, events, spine)
     decision = splits.decide(query, job.schema, merge.rows(), partitions, split)
-    options = Options(**planning)
-    job = replace(job, partitions=partitions, split=decision, options=options)
+    plan = plan_of(query, merge.schema, Options(**planning))
+    job = replace(job, partitions=partitions, split=decision, plan=plan)
     return AsOfJob(job, merge)
 
 
@@ -180,19 +182,19 @@ def aggregate(events: DataFrame, spine: DataFrame, query: Query, **options: Any)
 def _work(found: AsOfJob, columns: list[str]) -> Work:
     """The instructions of the workers for rows of these columns."""
     job, slots = found.job, found.merge.slots
+    assert job.plan is not None
     events = {slot.event: i for i, slot in enumerate(slots) if slot.event is not None}
     part = columns.index(splits.PART) if splits.PART in columns else None
     # a key of another type than that of the events' is there twice, the second time as it is
     places = {slot.spine: i for i, slot in enumerate(slots) if slot.spine is not None}
     return Work(
-        query=job.query,
+        plan=job.plan,
         events=events if part is None else events | {splits.PART: part},
         spine=tuple(places[i] for i in range(len(job.given.columns))),
         names=tuple(job.given.columns),
         is_spine=columns.index(IS_SPINE),
         part=None if part is None else splits.PART,
         answers={name: transferable(kind) for name, kind in job.answers.items()},
-        options=job.options,
     )
 
 

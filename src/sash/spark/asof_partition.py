@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from sash.engine.asof_merged import Merged, run
 from sash.plan.definition import Query
-from sash.plan.plan import BY_DEFAULT, Options, plan_of
+from sash.plan.plan import Plan
 from sash.spark.partition import Batches, cast_to
 
 
@@ -24,19 +24,19 @@ class Work:
     column that says which rows are the spine's; `part`: a further key, where keys are split.
     """
 
-    query: Query
+    plan: Plan
     events: Mapping[str, int]
     spine: tuple[int, ...]
     names: tuple[str, ...]
     is_spine: int
     answers: dict[str, pa.DataType]
     part: str | None = None
-    options: Options = BY_DEFAULT
 
     @property
     def keys(self) -> tuple[str, ...]:
         """The names of the events' keys, and of the further one."""
-        return self.query.by if self.part is None else (*self.query.by, self.part)
+        by = self.plan.query.by
+        return by if self.part is None else (*by, self.part)
 
     def merged(self, batch: pa.RecordBatch) -> Merged:
         """The events and the spine's rows of a batch."""
@@ -50,13 +50,13 @@ class Work:
 
     def inner(self, batch: Merged) -> Query:
         """The query over columns as they come, with the further key."""
-        spine = self.query.spine
+        spine = self.plan.query.spine
         assert spine is not None
         schema = batch.spine.schema
         if self.part is not None:
             schema = schema.append(batch.events.schema.field(self.part))
             spine = replace(spine, by=(*spine.by, self.part))
-        return replace(self.query, by=self.keys, spine=replace(spine, schema=schema))
+        return replace(self.plan.query, by=self.keys, spine=replace(spine, schema=schema))
 
 
 def over(work: Work, batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -64,7 +64,7 @@ def over(work: Work, batches: Batches) -> Iterator[pa.RecordBatch]:
     merged = (work.merged(batch) for batch in batches if batch.num_rows)
     first = next(merged, None)
     if first is not None:
-        plan = plan_of(work.inner(first), first.events.schema, work.options)
+        plan = work.plan.of_query(work.inner(first), first.events.schema)
         for batch in run(plan, chain([first], merged)):
             kinds = [*(None for _ in work.names), *work.answers.values()]
             columns = [cast_to(column, kind) for column, kind in zip(batch.columns, kinds)]

@@ -30,7 +30,8 @@ from sash.monoids.pickling import check_pickles
 from sash.plan.definition import Query
 from sash.plan.explain import Explanation
 from sash.plan.periodic import KIND
-from sash.plan.plan import BY_DEFAULT, Options
+from sash.plan.plan import Options, Plan
+from sash.plan.planner import plan_of
 from sash.spark import split as splits
 from sash.spark import window_spec
 from sash.spark.names import as_spelled, plain, quoted
@@ -53,7 +54,7 @@ class Job:
     ties: tuple[window_spec.Expression, ...]
     partitions: int | None = None
     split: splits.Decision = WHOLE
-    options: Options = BY_DEFAULT
+    plan: Plan | None = None  # None on a stream, whose definition has it
 
 
 def aggregate(
@@ -85,8 +86,8 @@ def prepare(
     check_partitions(partitions)
     job = checked(df, query)
     decision = splits.decide(job.query, job.schema, job.df, partitions, split)
-    options = Options(**planning)
-    return replace(job, partitions=partitions, split=decision, options=options)
+    plan = plan_of(job.query, job.schema, Options(**planning))
+    return replace(job, partitions=partitions, split=decision, plan=plan)
 
 
 def check_partitions(partitions: int | None) -> None:
@@ -121,7 +122,8 @@ def checked_query(
 
 def run(job: Job) -> DataFrame:
     """The job as a DataFrame, which runs when it is asked for rows."""
-    query, rows = job.query, job.df
+    assert job.plan is not None
+    query, rows = job.plan.query, job.df
     dropped = tuple(name for name in rows.columns if name not in job.given.columns)
     home = None
     if query.every is not None:
@@ -133,8 +135,8 @@ def run(job: Job) -> DataFrame:
         query = replace(query, by=(*query.by, splits.PART))
         home, dropped = splits.HOME, (*dropped, splits.PART, splits.HOME)
     answers = {name: transferable(kind) for name, kind in job.answers.items()}
-    kernels = kernels_of(query, arrow_schema(rows), job.options)
-    work = Work(query, tuple(rows.columns), answers, dropped, home, job.options, kernels)
+    plan = job.plan.over_rows(arrow_schema(rows), query.by)
+    work = Work(plan, tuple(rows.columns), answers, dropped, home, kernels_of(plan))
     ordered = rows.sortWithinPartitions(*_order(query, job))
     return plain(ordered).mapInArrow(in_workers(over, work), output_of(job))
 

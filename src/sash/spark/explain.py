@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sash.engine.stream.definition import StreamDefinition
-from sash.engine.stream.explain import length_of
 from sash.plan.explain import Explanation, Step, counted, explain, order
-from sash.plan.plan import plan_of
+from sash.plan.keeps import length_of
 from sash.windows.duration import Duration
 
 if TYPE_CHECKING:
@@ -29,8 +28,8 @@ def text(job: Job, before: Sequence[Step] = ()) -> Explanation:
     steps = [("shuffle", _shuffle(job)), ("sort", _sort(job)), ("split", _split(job))]
     if slow := _arrow(job):
         steps.append(("Arrow", slow))
-    plan = plan_of(job.query, job.schema, job.options)
-    return explain(plan, [*before, *(Step(name, what) for name, what in steps)])
+    assert job.plan is not None
+    return explain(job.plan, [*before, *(Step(name, what) for name, what in steps)])
 
 
 def _shuffle(job: Job) -> str:
@@ -96,17 +95,17 @@ def stream_steps(
 
 
 def _emit(definition: StreamDefinition, delay: int | None) -> str:
-    if definition.emit == "arrival":
+    if definition.kept.emit == "arrival":
         return "arrival: each row in its own micro-batch, over the rows known then"
-    if definition.emit == "update":
-        length = length_of(definition, definition.lead)
-        lead = f", and up to {length} ahead" if definition.lead else ""
+    if definition.kept.emit == "update":
+        length = length_of(definition.plan, definition.kept.lead)
+        lead = f", and up to {length} ahead" if definition.kept.lead else ""
         return f"update: values of keys that have changed, as of the watermark{lead}"
     mark = f"the watermark, {Duration((delay or 0) * 1_000_000)} behind the youngest row,"
     if definition.plan.query.every is not None:
         return f"final: each window once {mark} has passed its end"
-    ahead, rows = definition.ahead, definition.rows_ahead
-    more = f" and {length_of(definition, ahead)} more" if ahead else ""
+    ahead, rows = definition.kept.ahead, definition.kept.rows_ahead
+    more = f" and {length_of(definition.plan, ahead)} more" if ahead else ""
     if rows:
         more += f", and {counted(rows, 'row')} of its key after it are settled"
     return f"final: each row once {mark} has passed it{more}"
@@ -121,6 +120,6 @@ def _late(delay: int | None, late: str) -> str:
 
 def _keeps(definition: StreamDefinition) -> str:
     columns = f"of {', '.join(definition.needed)}, what later rows reach: see each frame"
-    if definition.passthrough and definition.emit == "final":
+    if definition.passthrough and definition.kept.emit == "final":
         columns += f"; of {', '.join(definition.passthrough)}, until a row is answered"
     return columns

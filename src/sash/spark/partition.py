@@ -12,8 +12,7 @@ import pyarrow as pa
 from sash.engine.changed import ChangedWindows
 from sash.engine.row_windows import run
 from sash.kernel.sent import receive
-from sash.plan.definition import Query
-from sash.plan.plan import BY_DEFAULT, Options, plan_of
+from sash.plan.plan import Plan
 
 Batches = Iterable[pa.RecordBatch]
 W = TypeVar("W")
@@ -23,18 +22,17 @@ W = TypeVar("W")
 class Work:
     """The instructions of a worker; small, and pickled once per task.
 
-    `names`: the columns as the query knows them, in their order; `answers`: the types of
+    `names`: the columns as the plan knows them, in their order; `answers`: the types of
     the answers; `dropped`: columns that do not go back; `home`: a column that says
     which rows do, where a partition has rows of other ranges of time too; `kernels`: what the
     driver has compiled, so that no worker has to.
     """
 
-    query: Query
+    plan: Plan
     names: tuple[str, ...]
     answers: dict[str, pa.DataType]
     dropped: tuple[str, ...] = ()
     home: str | None = None
-    options: Options = BY_DEFAULT
     kernels: Mapping[str, bytes] = field(default_factory=dict)
 
 
@@ -53,8 +51,8 @@ def over(work: Work, batches: Batches) -> Iterator[pa.RecordBatch]:
     first = next(named, None)
     if first is not None:
         receive(work.kernels)
-        plan = plan_of(work.query, first.schema, work.options)
-        every = work.query.every
+        plan = work.plan.of_query(work.plan.query, first.schema)
+        every = plan.query.every
         changed = ChangedWindows(plan) if every is not None and every.changes else None
         for batch in run(plan, chain([first], named)):
             if changed is None:

@@ -28,7 +28,6 @@ from pyspark.sql.types import BooleanType, StructField, StructType, TimestampTyp
 
 from sash.engine.stream.capacity import ON_SPARK, estimated
 from sash.engine.stream.definition import LATE, StreamDefinition
-from sash.engine.stream.explain import explain_stream
 from sash.engine.stream.manifest import Manifest
 from sash.engine.stream.options import StreamOptions
 from sash.engine.stream.pages import CHECK, KEY
@@ -36,7 +35,8 @@ from sash.engine.stream.served import METADATA, description
 from sash.engine.stream.stats import Stats
 from sash.plan.definition import Query
 from sash.plan.explain import Explanation, Step
-from sash.plan.plan import plan_of
+from sash.plan.explain import explain as explain_plan
+from sash.plan.planner import plan_of
 from sash.plan.types import unit_of
 from sash.spark import batch, restart
 from sash.spark import history as histories
@@ -215,7 +215,7 @@ def explain(
         refused = f"{options.checkpoint}; state of another definition is refused"
         steps.append(Step("checkpoint", refused))
     steps += [] if rates is None else estimated(definition, *rates, ON_SPARK)
-    return explain_stream(definition, steps)
+    return explain_plan(definition.plan, steps)
 
 
 def definition_of(
@@ -225,11 +225,8 @@ def definition_of(
     answers = {name: transferable(kind) for name, kind in job.answers.items()}
     schema = pa.schema(map(_in_utc, job.schema))
     plan = plan_of(job.query, schema, options.planning)
-    idle, ahead = options.idle_steps(plan.unit), options.lead_steps(plan.unit)
-    return StreamDefinition(
-        plan, answers, options.emit, shards_of(job.df, options.shards, kept), idle,
-        allow_pickle=True, lead=ahead, numbers=numbers_of(job, kept),
-    )  # fmt: skip
+    shards = shards_of(job.df, options.shards, kept)
+    return StreamDefinition(plan, answers, shards, allow_pickle=True, numbers=numbers_of(job, kept))
 
 
 def _in_utc(field: pa.Field) -> pa.Field:

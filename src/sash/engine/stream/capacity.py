@@ -55,7 +55,7 @@ def estimated(
 ) -> list[Step]:
     """Lines for `explain`: the state, what is written per second, and the cores."""
     sizes = sizes_of(definition, rows_per_second, keys)
-    what = "slices" if definition.slice_length else "rows"
+    what = "slices" if definition.kept.slice else "rows"
     size = "no limit: rows of all time are kept"
     if math.isfinite(sizes.total):
         size = f"about {shown(sizes.total)}"
@@ -79,14 +79,14 @@ def sizes_of(definition: StreamDefinition, rows_per_second: float, keys: int) ->
     states = definition.partials
     partial = KEY_WIDTH + sum(state.width or OBJECT for state in states)
     rows, width = rows_per_second * _seconds(definition), row_width(definition)
-    if definition.slice_length:
-        slices = (definition.ahead + definition.behind) / definition.slice_length
+    if definition.kept.slice:
+        slices = definition.kept.span / definition.kept.slice
         rows = min(rows, keys * slices)
         kinds = [definition.schema.field(name).type for name in _sliced_by(definition)]
         width = partial + sum(_width(kind) for kind in kinds)
     nodes = entries(rows, max(1.0, rows / BULK), keys) * partial if states else 0.0
-    tails = len(definition.of_structure.get("tail", [])) * _tail_width(definition)
-    so_far = len(definition.of_structure.get("so far", [])) * (KEY_WIDTH + 2 * TEXT)
+    tails = len(definition.plan.of("tail")) * _tail_width(definition)
+    so_far = len(definition.plan.of("so far")) * (KEY_WIDTH + 2 * TEXT)
     return Sizes(rows, width, nodes, keys * (tails + so_far))
 
 
@@ -100,7 +100,7 @@ def written(definition: StreamDefinition, sizes: Sizes, rows_per_second: float, 
     seconds = _seconds(definition)
     waiting = rows_per_second * row_width(definition)
     if definition.slices_at_once:
-        slices = BATCH * 1e9 / (definition.slice_length * (definition.plan.unit or 1_000_000_000))
+        slices = BATCH * 1e9 / (definition.kept.slice * (definition.plan.unit or 1_000_000_000))
         per_second = keys_per_second(rows_per_second, keys) * max(1.0, slices)
         waiting = min(waiting, per_second * sizes.width)
     if not seconds or math.isinf(seconds):
@@ -141,9 +141,9 @@ def _tail_width(definition: StreamDefinition) -> int:
 
 def _seconds(definition: StreamDefinition) -> float:
     unit = definition.plan.unit or 1_000_000_000
-    if not definition.keeps_bulks and definition.plan.query.every is None:
+    if not definition.kept.bulks and definition.plan.query.every is None:
         return 0.0
-    return (definition.ahead + definition.behind) * unit / 1e9
+    return definition.kept.span * unit / 1e9
 
 
 def shown(size: float) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.pages import StateError
 from sash.engine.stream.partials import PartialState
+from sash.plan.kept import Structure
 from sash.plan.plan import State
 from sash.windows.duration import Duration
 
@@ -34,23 +35,24 @@ def described(definition: StreamDefinition) -> dict[str, Any]:
     """Everything that the state depends on, by name."""
     query, schema = definition.plan.query, definition.schema
     frames = {out: f"{a} over {a.frame}" for out, a in query.aggregations.items()}
+    per_key: tuple[Structure, ...] = ("tail", "so far", "waiting")
     kept = {
         f"{kind}: {_kept(definition, state)}"
-        for kind in ("tail", "so far", "waiting")
-        for state in definition.of_structure.get(kind, [])
+        for kind in per_key
+        for state in definition.plan.of(kind)
     }
     return {
         "keys": list(query.by),
         "time": ", ".join((query.time, *query.ties)),
         "columns": {name: str(schema.field(name).type) for name in definition.needed},
         "other columns": {name: str(schema.field(name).type) for name in definition.passthrough},
-        "emit": definition.emit,
+        "emit": definition.kept.emit,
         "shards": definition.shards,
         **({} if definition.numbers is None else {"numbers": definition.numbers}),
         "every": None if query.every is None else str(query.every),
-        "ahead": None if math.isinf(definition.ahead) else definition.ahead,
+        "ahead": None if math.isinf(definition.kept.ahead) else definition.kept.ahead,
         "waits": "slices" if definition.slices_at_once else "rows",
-        "bulks": definition.keeps_bulks,
+        "bulks": definition.kept.bulks,
         "partials": [state.name for state in definition.partials],
         "per key": sorted(kept),
         "aggregations": frames,
@@ -60,7 +62,7 @@ def described(definition: StreamDefinition) -> dict[str, Any]:
 def _kept(definition: StreamDefinition, state: State) -> str:
     """The tail that a key keeps for a state: of partials also which ones, rows serve any."""
     frame = str(definition.plan.frames[state.frame].frame)
-    if definition.structure(state) != "so far":
+    if state.structure != "so far":
         return frame
     return f"{frame}, {PartialState(definition.plan, state).name}"
 

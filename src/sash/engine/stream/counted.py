@@ -10,7 +10,8 @@ from sash.kernel.layout import Layout
 from sash.monoids.extremes import second
 from sash.monoids.monoid import Monoid, same
 from sash.monoids.order import above
-from sash.plan.plan import State, by_row
+from sash.plan.plan import State
+from sash.plan.planner import by_row
 
 INT64 = np.dtype(np.int64)
 

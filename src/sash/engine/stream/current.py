@@ -26,7 +26,6 @@ from sash.engine.stream.sorted_keys import order_of, prove_equal, starts
 from sash.engine.stream.tails import Tails
 from sash.engine.stream.time_windows import TimeWindows
 from sash.plan.plan import Plan
-from sash.plan.spine import Spine
 
 
 @dataclass
@@ -56,7 +55,7 @@ class Values:
     by_time: list[TimeWindows]
     so_far: Mapping[str, SoFarWindows]
     last_rows: Mapping[str, TailWindows]
-    rows: Plan | None
+    rows: Plan | None  # at moments, from rows
     tails: Callable[[str], Tails]
 
     def answers(self, asked: Asked) -> dict[str, pa.Array]:
@@ -75,14 +74,12 @@ class Values:
     def _from_rows(self, plan: Plan, asked: Asked) -> dict[str, pa.Array]:
         """Answers that are no small partials, from all rows of the windows."""
         time = self.definition.time
-        least, most = asked.moments.min().item() - self.definition.behind, asked.moments.max()
+        least, most = asked.moments.min().item() - self.definition.kept.behind, asked.moments.max()
         rows = self.forest.rows_between(least, most, asked.keys)
         table = (plan.schema.empty_table() if rows is None else rows.table).select(plan.columns)
         moments = answers_as(asked.moments, None, plan.schema.field(time).type)
         spine = pa.table({KEY: asked.keys.ids[asked.of], time: moments})
-        at = Spine((KEY,), time, spine.schema, "both")
-        query = at.over(plan.query)
-        found = aggregate(query, table, spine, 1, plan.options)
+        found = aggregate(plan, table, spine, 1)
         return {output.name: one_array(found.column(output.name)) for output in plan.outputs}
 
     def table(self, asked: Asked, by: Mapping[str, Any]) -> pa.Table:

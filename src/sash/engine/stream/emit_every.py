@@ -108,8 +108,8 @@ class FinalWindows:
     def _windows(self, before: float | None, now: float) -> pa.Table:
         state, definition = self.state, self.state.definition
         parts, since = [], before
-        if before is not None and definition.steps_back:
-            since = before - definition.steps_back  # the windows before these, once more
+        if before is not None and definition.kept.steps_back:
+            since = before - definition.kept.steps_back  # the windows before these, once more
         if self._sliced.states:
             parts.append(self._sliced.answer(state.forest, since, now))
         if state.work.every_row is not None:
@@ -121,7 +121,7 @@ class FinalWindows:
             filled = self._filled.of(state, pa.table(columns))
             columns = {name: filled.column(name) for name in filled.column_names}
         found = definition.as_output(columns)
-        if not definition.steps_back:
+        if not definition.kept.steps_back:
             return found
         found = ChangedWindows(definition.plan).of(found)
         ends = numbers(one_array(found.column("window_end")))

@@ -43,7 +43,7 @@ class FinalRows:
             return None
         if found is not None:
             seal(self.state, found)
-        return due_of_bulks(self.state, before, now) if self.state.definition.ahead else found
+        return due_of_bulks(self.state, before, now) if self.state.definition.kept.ahead else found
 
     def _answers(self, due: pa.Table, now: float | None) -> pa.Table:
         """Due rows, in order of key and time, with their answers."""

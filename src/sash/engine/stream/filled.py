@@ -7,9 +7,8 @@ number of its last one.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +18,6 @@ from sash.engine.calendars import periods
 from sash.engine.calendars import starts as moments
 from sash.engine.columns import answers_as, numbers, one_array
 from sash.engine.order import tick_type
-from sash.engine.row_windows import run
 from sash.engine.stream.definition import StreamDefinition
 from sash.engine.stream.keys import renumbered, with_keys
 from sash.engine.stream.maps import KeyMap
@@ -27,9 +25,7 @@ from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.sorted_keys import order_of, prove_equal, starts
 from sash.engine.stream.tails import Tails
 from sash.plan.periodic import KIND
-from sash.plan.plan import plan_of
 from sash.plan.reach import steps_of
-from sash.windows.define import rows_between
 from sash.windows.frames import Sliding, SlidingCalendar
 
 if TYPE_CHECKING:
@@ -37,8 +33,6 @@ if TYPE_CHECKING:
 
 LAST = "_window"
 """The column with the number of a key's last window."""
-
-EMPTY = rows_between(1, 0, empty=True)
 
 
 class FilledWindows:
@@ -106,7 +100,7 @@ class FilledKind:
 
     def _remembered(self, known: pa.Table, ends: np.ndarray) -> np.ndarray:
         """Which keys were not idle between their last window and one that ends now."""
-        idle = self._definition.idle
+        idle = self._definition.kept.idle
         if idle is None:
             return np.ones(len(ends), np.bool_)
         last = numbers(one_array(known.column(self._definition.time))).astype(self._dtype)
@@ -128,7 +122,7 @@ class FilledKind:
                 column, rows = pa.concat_arrays([column, edges[name]]), place + 0
                 rows[is_gap] = n + np.flatnonzero(is_gap)
             elif name in self._nothing:
-                empty = self._nothing[name].cast(column.type)
+                empty = answers_as([self._nothing[name]], None, column.type)
                 column, rows = pa.concat_arrays([column, empty]), np.where(is_gap, n, place)
             columns[name] = column.take(pa.array(rows))
         return pa.table(columns)
@@ -154,16 +148,9 @@ class FilledKind:
         return dict(zip(("window_start", "window_end"), both, strict=True))
 
     @cached_property
-    def _nothing(self) -> dict[str, pa.Array]:
-        """The answers of a window without rows: a row's whose frame is always empty."""
+    def _nothing(self) -> dict[str, Any]:
+        """The answers of a window without rows."""
         plan = self._definition.plan
-        own = {out: a for out, a in plan.query.aggregations.items() if a.frame == self.kind}
-        asked = {f"answer {out}": replace(a, frame=EMPTY) for out, a in own.items()}
-        query = replace(
-            plan.query, by=(), ties=(), every=None, aggregations=asked, results={}, names=None
-        )
-        columns = {name: pa.nulls(1, plan.schema.field(name).type) for name in query.columns()}
-        columns[query.time] = answers_as(np.zeros(1, self._dtype), None, self._type)
-        row = pa.table(columns)
-        found = pa.Table.from_batches(run(plan_of(query, row.schema), row.to_batches()))
-        return {out: one_array(found.column(f"answer {out}")) for out in own}
+        [frame] = [each for each in plan.frames if each.frame == self.kind]
+        own = {state.number: state.nothing for state in plan.over(frame)}
+        return {o.name: own[o.state][o.member] for o in plan.outputs if o.state in own}

@@ -8,7 +8,7 @@ SoFarWindows  one item with the partial of the window so far: sessions, lifetime
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -28,22 +28,15 @@ from sash.engine.stream.partials import PartialState
 from sash.engine.stream.sorted_keys import order_of, prove_equal, starts
 from sash.engine.stream.tails import Tails, spells
 from sash.engine.tape import Tape
-from sash.plan.plan import FramePlan, Plan, plan_of
+from sash.plan.plan import FramePlan, Plan, State
 from sash.plan.reach import steps_of
 from sash.windows.frames import Frame, Session, Until
 
 
-def keyed(plan: Plan, names: Sequence[str]) -> Plan:
-    """The plan of some of the answers, over rows in order of the number of their key."""
-    asked = {name: plan.query.aggregations[name] for name in names}
-    query = replace(plan.query, by=(KEY,), aggregations=asked, results={}, names=None)
-    schema = base_schema(plan).append(pa.field(KEY, pa.int64()))
-    return plan_of(query, schema, plan.options)
-
-
-def base_schema(plan: Plan) -> pa.Schema:
-    """The columns of the input, without those that are derived."""
-    return pa.schema([field for field in plan.schema if field.name not in plan.query.derived])
+def keyed(plan: Plan, states: Sequence[State]) -> Plan:
+    """The plan of some of the states, over rows in order of the number of their key."""
+    given = [field for field in plan.schema if field.name not in plan.query.derived]
+    return plan.over_rows(pa.schema([*given, pa.field(KEY, pa.int64())]), (KEY,), states)
 
 
 def keys_of(table: pa.Table) -> KeyMap:
@@ -84,8 +77,8 @@ class TailWindows:
     columns: list[str]
 
     @staticmethod
-    def of(plan: Plan, names: Sequence[str]) -> TailWindows:
-        made = keyed(plan, names)
+    def of(plan: Plan, states: Sequence[State]) -> TailWindows:
+        made = keyed(plan, states)
         return TailWindows(made, [KEY, CHECK, *(c for c in made.columns if c != KEY)])
 
     def answer(self, tails: Tails, rows: pa.Table) -> dict[str, pa.Array]:
@@ -148,12 +141,7 @@ class TailWindows:
     @cached_property
     def _nothing(self) -> dict[str, Any]:
         """The answers over no rows."""
-        found = {}
-        for output in self.plan.outputs:
-            state = self.plan.states[output.state]
-            counts = state.kind in ("count", "known", "groups", "distinct")
-            found[output.name] = 0 if counts else state.nothing[output.member]
-        return found
+        return {o.name: self.plan.states[o.state].nothing[o.member] for o in self.plan.outputs}
 
     def _items(self, tails: Tails, rows: pa.Table) -> tuple[pa.Table, np.ndarray]:
         """The rows of tails and new ones, those of a key by spell; and which are new."""

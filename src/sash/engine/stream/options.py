@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from sash.engine.stream.definition import Emit
 from sash.plan.choose import Latency
 from sash.plan.definition import Query
+from sash.plan.kept import Emit
 from sash.plan.plan import Options
-from sash.plan.reach import steps_of
 from sash.windows.arguments import duration_or_number
 
 Late = Literal["count", "side"]
@@ -54,12 +53,6 @@ class StreamOptions:
     @property
     def planning(self) -> Options:
         """Decisions that the user makes instead of the planner."""
-        return Options(self.latency, self.algorithm, rows="stream")
-
-    def idle_steps(self, unit: int | None) -> float | None:
-        """`idle` in steps of the time column, whose step is so many nanoseconds."""
-        return None if self.idle is None else steps_of(duration_or_number(self.idle, "idle"), unit)
-
-    def lead_steps(self, unit: int | None) -> float:
-        """`lead` in steps of the time column."""
-        return steps_of(duration_or_number(self.lead, "lead"), unit)
+        idle = None if self.idle is None else duration_or_number(self.idle, "idle")
+        lead = duration_or_number(self.lead, "lead")
+        return Options(self.latency, self.algorithm, "stream", self.emit, idle, lead)

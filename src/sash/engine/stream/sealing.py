@@ -77,21 +77,21 @@ def joined(parts: Sequence[pa.Table]) -> pa.Table:
 def seal(state: ShardState, rows: pa.Table) -> None:
     """Add rows to the bulks, cut at times into bulks of a size."""
     definition, forest = state.definition, state.forest
-    if not definition.keeps_bulks:
+    if not definition.kept.bulks:
         return
-    if definition.ahead or any(w.edges.ahead < 0 for w in state.work.by_time):
+    if definition.kept.ahead or any(w.edges.ahead < 0 for w in state.work.by_time):
         known = forest.rows.of(rows)
         forest.prove(known.ids, known.checks)  # not all bulks are read for an answer
     for part in cut(state, rows):
         rest = None
-        if definition.ahead and definition.passthrough:
+        if definition.kept.ahead and definition.passthrough:
             rest = part.select(definition.passthrough)
         forest.append(part.select([KEY, CHECK, *definition.needed]), rest)
 
 
 def due_of_bulks(state: ShardState, before: float | None, now: float) -> pa.Table | None:
     """The rows of the bulks that are due now, in order of key and time."""
-    ahead = state.definition.ahead
+    ahead = state.definition.kept.ahead
     after = -math.inf if before is None else before - ahead
     parts = []
     for leaf in state.forest.between(after, now - ahead):

@@ -31,7 +31,7 @@ def description(definition: StreamDefinition) -> str:
             "by": list(query.by),
             "time": query.time,
             "outputs": list(query.outputs),
-            "lead": definition.lead,
+            "lead": definition.kept.lead,
             "nothing": base64.b64encode(encode(_nothing(definition))).decode(),
             "fingerprint": fingerprint(definition),
         }

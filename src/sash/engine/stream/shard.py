@@ -28,13 +28,13 @@ from sash.engine.stream.emit_update import ChangedValues
 from sash.engine.stream.keys import another_number, renumbered
 from sash.engine.stream.manifest import Manifest
 from sash.engine.stream.pages import Cost, PageStore, StateError
-from sash.engine.stream.refused import check_results
 from sash.engine.stream.sealing import BULK
 from sash.engine.stream.shard_state import ShardState
 from sash.engine.stream.slices import COUNT
 from sash.engine.stream.sorted_keys import Collision
 from sash.engine.stream.stats import Stats
 from sash.engine.stream.work import Work
+from sash.plan.refused import check_results
 
 LOADED = 16 * BULK
 """Rows of a history that are taken in at a time, about."""
@@ -67,7 +67,7 @@ def emission(state: ShardState) -> Emission:
         return ChangedValues(state, work.changes)
     if work.sliced is not None:
         return FinalWindows(state, work.sliced)
-    return Arrivals(state) if work.definition.emit == "arrival" else FinalRows(state)
+    return Arrivals(state) if work.definition.kept.emit == "arrival" else FinalRows(state)
 
 
 class Shard:
@@ -136,12 +136,12 @@ class Shard:
         """The answers of the key of one row, at the watermark (the youngest time, on arrival)."""
         state, leaves = self.state, self.state.forest.leaves
         now = state.manifest.watermark
-        if self.definition.emit == "arrival" and leaves:
+        if self.definition.kept.emit == "arrival" and leaves:
             now = leaves[-1].youngest
         names = self.definition.plan.query.outputs
         if now is None:
             return dict.fromkeys(names)
-        check_results(self.definition)
+        check_results(self.definition.plan.query)
         keys = key_map(renumbered(row, state.manifest.collided))
         answers = state.values.answers(Asked.now(keys, now, state.work.dtype))
         found = outputs(self.definition.plan, {}, answers)

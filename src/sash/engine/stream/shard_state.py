@@ -53,20 +53,20 @@ class ShardState:
 
     def tails(self, name: str) -> Tails:
         """The tails that keys keep for a frame that time does not bound."""
-        idle, so_far = self.definition.idle, self.work.so_far.get(name)
+        idle, so_far = self.definition.kept.idle, self.work.so_far.get(name)
         ends = (idle, None if so_far is None else so_far.gap)
         given = (math.inf if end is None else end for end in ends)
         return Tails(name, self.manifest, self.pages, self.definition.time, *given)
 
     def settled(self, now: float | None) -> float:
         """Up to which time all rows have come to the tails."""
-        return -math.inf if now is None else now - self.definition.ahead
+        return -math.inf if now is None else now - self.definition.kept.ahead
 
     @property
     def values(self) -> Values:
         """The values of keys."""
         work = self.work
-        kept = work.by_time, work.so_far, work.tails, work.rows
+        kept = work.by_time, work.so_far, work.tails, work.rows_at
         return Values(self.definition, self.forest, *kept, self.tails)
 
     def times(self, rows: pa.Table) -> np.ndarray:
@@ -101,9 +101,9 @@ class ShardState:
             self.forest.evict(definition.horizon(now))
             self.reread.evict(definition.horizon(now))
             return
-        if definition.keeps_bulks:
-            if definition.ahead:
-                self.forest.drop_rest(now - definition.ahead)
+        if definition.kept.bulks:
+            if definition.kept.ahead:
+                self.forest.drop_rest(now - definition.kept.ahead)
             horizon = definition.horizon(now)
             self.forest.evict(horizon)
         else:

@@ -9,7 +9,6 @@ all of the windows have: one item per key, from O(log n) nodes.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -28,7 +27,7 @@ from sash.engine.stream.slices import Slices
 from sash.engine.stream.sorted_keys import order_of, prove_equal, starts
 from sash.engine.stream.window_runs import RunFinder
 from sash.plan.periodic import KIND
-from sash.plan.plan import FramePlan, Plan, plan_of
+from sash.plan.plan import FramePlan, Plan, State
 from sash.plan.reach import steps_of
 from sash.windows.frames import Sliding
 
@@ -65,10 +64,9 @@ class KindOfWindows:
         self.size, self.slide, self.offset = given
         self._kind = plan.schema.field(definition.time).type
         self._dtype = tick_type(self._kind)
-        kept = definition.of_structure.get("slices", [])
         self.states = [
             PartialState(plan, state, definition.allow_pickle)
-            for state in kept
+            for state in plan.of("slices")
             if state.frame == frame.number
         ]
         self._finder = RunFinder(self._dtype, self.size, self.slide, self.offset)
@@ -159,13 +157,11 @@ class KindOfWindows:
 class RereadWindows:
     """The answers of `every` that are no small partials: from all rows of the windows."""
 
-    def __init__(self, definition: StreamDefinition, names: list[str]) -> None:
-        query = definition.plan.query.without_filling()
-        asked = {name: query.aggregations[name] for name in names}
-        inner = replace(query, by=(KEY, *query.by), aggregations=asked, results={}, names=None)
+    def __init__(self, definition: StreamDefinition, states: list[State]) -> None:
+        plan = definition.plan.without_filling()
         schema = definition.schema.append(pa.field(KEY, pa.int64()))
-        self.plan: Plan = plan_of(inner, schema, definition.plan.options)
-        self._size = definition.behind
+        self.plan: Plan = plan.over_rows(schema, (KEY, *plan.query.by), states)
+        self._size = definition.kept.behind
 
     def answer(self, forest: Forest, before: float | None, now: float) -> pa.Table | None:
         """The windows that the watermark has passed; no row is read where there are none."""

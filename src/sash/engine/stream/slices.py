@@ -50,7 +50,7 @@ class Slices:
         frame = definition.plan.frames[0].frame
         assert isinstance(frame, Sliding)
         self._offset: Any = steps_of(frame.offset, definition.plan.unit)
-        self.length: Any = definition.slice_length
+        self.length: Any = definition.kept.slice
         self.states = definition.partials
 
     def edge(self, now: float | None) -> float | None:

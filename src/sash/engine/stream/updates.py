@@ -37,8 +37,8 @@ class Changes:
         self._unit = definition.plan.unit
         frames = [each.frame for each in definition.plan.frames]
         offsets = {offset for frame in frames for offset in self._offsets(frame)}
-        if definition.idle is not None:
-            offsets.add(self._after(definition.idle))
+        if definition.kept.idle is not None:
+            offsets.add(self._after(definition.kept.idle))
         self.offsets = sorted(offsets)
         self._sliding = [frame for frame in frames if isinstance(frame, Sliding)]
 
@@ -96,7 +96,7 @@ class Updates:
         self, changes: Changes, values: Values, before: float | None, now: float, dtype: np.dtype
     ) -> None:
         self._changes, self._values, self._dtype = changes, values, dtype
-        self._definition, self._lead = values.definition, values.definition.lead
+        self._definition, self._lead = values.definition, values.definition.kept.lead
         self._before, self._now = before, now
         self._forest: Forest = values.forest
 

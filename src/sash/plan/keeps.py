@@ -1,18 +1,16 @@
-"""A stream's plan in words: what each frame keeps, what a batch reads, which structure keeps it."""
+"""What a stream keeps for a frame, in words: its structure, and what a batch reads of it."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
-from sash.engine.stream.definition import StreamDefinition, Structure
-from sash.plan.explain import Explanation, Step, explain
-from sash.plan.plan import FramePlan
+from sash.plan.kept import Structure
+from sash.plan.plan import FramePlan, Plan
 from sash.windows.duration import Duration
 from sash.windows.frames import Lifetime, Range, Session, Until
 
 KEEPS: dict[Structure, str] = {
-    "tree": "the rows of {span} in bulks, and a partial per key of 2^k neighbouring bulks (AMTA"
+    "forest": "the rows of {span} in bulks, and a partial per key of 2^k neighbouring bulks (AMTA"
     "{late}); a batch reads the rows that enter and leave, and of O(log n) nodes its keys",
     "rows": "the rows of {span}; a batch reads the rows of the windows of its keys: this grows "
     "with the window ({flat})",
@@ -24,7 +22,6 @@ KEEPS: dict[Structure, str] = {
     "slices (AMTA); a batch reads the slices that enter and leave, and O(log n) nodes",
 }
 
-
 FLAT = {
     "distinct": "approx_count_distinct",
     "percentile": "sf.apply(monoids.Quantiles(at=…), …)",
@@ -33,51 +30,46 @@ FLAT = {
 """Sketches for the kinds of states that have no small partial."""
 
 
-def explain_stream(definition: StreamDefinition, steps: Sequence[Step] = ()) -> Explanation:
-    """The plan of a stream."""
-    kept = {frame.number: _kept(definition, frame) for frame in definition.plan.frames}
-    return explain(definition.as_kept, steps, kept)
-
-
-def _kept(definition: StreamDefinition, frame: FramePlan) -> str:
+def keeps(plan: Plan, frame: FramePlan) -> str | None:
+    """What stays between batches for a frame; None where there are none."""
+    if plan.kept is None:
+        return None
     found: dict[Structure, list[str]] = {}
-    for state in definition.plan.over(frame):
-        names = found.setdefault(definition.structure(state), [])
-        names += [str(a) for a in state.asked]
-    late = ", late rows as in FiBA" if definition.emit == "arrival" else ""
-    flat = flat_instead(definition, frame)
+    for state in plan.over(frame):
+        assert state.structure is not None
+        found.setdefault(state.structure, []).extend(map(str, state.asked))
+    late = ", late rows as in FiBA" if plan.kept.emit == "arrival" else ""
+    flat = flat_instead(plan, frame)
     so_far = isinstance(frame.frame, Session | Until | Lifetime | Range)
     grows = f": this grows with the window ({flat})" if so_far else ""
-    words = {"span": span(definition), "late": late, "flat": flat, "grows": grows}
+    words = {"span": span(plan), "late": late, "flat": flat, "grows": grows}
     parts = []
     for structure, names in found.items():
         text = KEEPS[structure].format(**words)
         parts.append(f"{text} [{', '.join(names)}]" if len(found) > 1 else text)
-    if definition.fills:
+    if plan.kept.fills:
         parts.append("of each key the number of its last window, for those without rows after it")
     return "; ".join(parts)
 
 
-def flat_instead(definition: StreamDefinition, frame: FramePlan) -> str:
+def flat_instead(plan: Plan, frame: FramePlan) -> str:
     """What costs a batch the same however long the window is, where this does not."""
-    kinds = {state.kind for state in definition.plan.over(frame)}
+    kinds = {state.kind for state in plan.over(frame)}
     known = [text for kind, text in FLAT.items() if kind in kinds]
     if frame.frame.exclude is not None or frame.frame.most is not None or not frame.frame.peers:
         known.append("the same frame without exclude, most and peers=False")
     return f"flat: {', '.join(known)}; or a shorter window" if known else "less: a shorter window"
 
 
-def span(definition: StreamDefinition) -> str:
+def span(plan: Plan) -> str:
     """How far back rows are kept."""
-    steps = definition.ahead + definition.behind
-    if math.isinf(steps):
-        return "all time"
-    return f"the last {length_of(definition, steps)}"
+    steps = 0.0 if plan.kept is None else plan.kept.span
+    return "all time" if math.isinf(steps) else f"the last {length_of(plan, steps)}"
 
 
-def length_of(definition: StreamDefinition, steps: float) -> str:
+def length_of(plan: Plan, steps: float) -> str:
     """A length of time as a person reads it."""
-    unit = definition.plan.unit
+    unit = plan.unit
     if unit is None:
-        return f"{steps:g} steps of {definition.time}"
+        return f"{steps:g} steps of {plan.query.time}"
     return str(Duration(round(steps * unit)))

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sash.plan.about import About, about, concerning
 from sash.plan.aggregation import Aggregation
+from sash.plan.definition import Query
 from sash.plan.expressions import columns_of
+from sash.plan.plan import Plan
 from sash.plan.types import tick_kind
-from sash.windows.frames import Calendar, Groups, OwnBounds, Sliding, SlidingRows
-
-if TYPE_CHECKING:
-    from sash.engine.stream.definition import StreamDefinition
+from sash.windows.frames import Calendar, Groups, OwnBounds, Sliding, SlidingRows, length
 
 
-def check(definition: StreamDefinition) -> None:
+def check(plan: Plan) -> None:
     """Raise ValueError where a definition does not run on a stream."""
-    query = definition.plan.query
+    query, emit = plan.query, plan.options.emit
     for name, a in query.aggregations.items():
         out = query.output_of(name)
         with about("output", out):
-            _check_frame(out, a.frame, definition.emit)
-    if definition.emit == "update":
-        _check_values(definition)
+            _check_frame(out, a.frame, emit)
+    if emit == "update":
+        _check_values(plan)
     kinds = () if query.every is None else query.every.kinds
     for kind in kinds:
         _check_every(kind)
@@ -32,17 +31,31 @@ def check(definition: StreamDefinition) -> None:
             "come out with the next one of their key that has some, long after the window before "
             "them; leave out one of both"
         )
-    if query.ties and definition.emit == "arrival":
+    if query.ties and emit == "arrival":
         raise ValueError(
             f"time: rows of one time come out as they arrive, before {query.ties[0]!r} can order "
             "them: give one column of order, or use emit='final'"
         )
-    if len(kinds) > 1 and "rows" in definition.of_structure:
-        names = ", ".join(definition.outputs_of("rows"))
+
+
+def check_kept(plan: Plan) -> None:
+    """Raise ValueError where what has to be kept does not answer, or not as it was asked to."""
+    query, algorithm = plan.query, plan.options.algorithm
+    outs = {o.state: query.output_of(o.name) for o in plan.outputs}
+    if query.every is not None and len(query.every.kinds) > 1 and plan.of("rows"):
+        names = ", ".join(outs[state.number] for state in plan.of("rows"))
         raise ValueError(
             f"{names}: on a stream with windows of several kinds, every takes aggregations "
             "that slices answer: make a call for each kind"
         )
+    for state in plan.states if algorithm is not None else ():
+        if state.choice is not None and state.choice.algorithm != algorithm:
+            out = outs[state.number]
+            problem = ValueError(
+                f"{out}: algorithm={algorithm!r} cannot be chosen, as a stream keeps this window "
+                f"by {state.choice.algorithm}: leave it out, or choose one for frames by rows only"
+            )
+            raise concerning(problem, About("output", out))
 
 
 def _check_frame(out: str, frame: Any, emit: str) -> None:
@@ -72,16 +85,16 @@ def _check_every(kind: Sliding | SlidingRows) -> None:
         raise ValueError("every: windows of a stream are [start, end): leave out closed")
 
 
-def _check_values(definition: StreamDefinition) -> None:
+def _check_values(plan: Plan) -> None:
     """Raise ValueError where a key's value at a moment has no meaning."""
-    query = definition.plan.query
-    if definition.lead and tick_kind(definition.schema.field(query.time).type) != "i":
+    query = plan.query
+    if length(plan.options.lead) and tick_kind(plan.schema.field(query.time).type) != "i":
         raise ValueError(f"lead: {query.time!r} is a float: use times or whole numbers")
     for name, a in query.aggregations.items():
         out = query.output_of(name)
         with about("output", out):
             _check_value(out, a)
-    check_results(definition)
+    check_results(query)
 
 
 def _check_value(out: str, a: Aggregation) -> None:
@@ -103,9 +116,8 @@ def _check_value(out: str, a: Aggregation) -> None:
         )
 
 
-def check_results(definition: StreamDefinition) -> None:
+def check_results(query: Query) -> None:
     """Raise ValueError where a result is not made of aggregations alone."""
-    query = definition.plan.query
     for out, result in query.results.items():
         own = [name for name in columns_of(result) if name not in query.aggregations]
         if own:
