@@ -105,15 +105,18 @@ def aggregate(query: Query, table: pa.Table, threads: int | None = None) -> pa.T
 
 
 def defined(
-    emit: Any = "final", every: Any = None, idle: int | None = None, **aggregations: Any
+    emit: Any = "final",
+    every: Any = None,
+    idle: int | None = None,
+    lead: int = 0,
+    **aggregations: Any,
 ) -> StreamDefinition:
     work = windowed(SCHEMA.empty_table(), "k", time="t")
     query = (work if every is None else work.every(every)).query(**aggregations)
     found = aggregate(query, SCHEMA.empty_table()).schema
     types = {out: found.field(out).type for out in aggregations}
-    return StreamDefinition(
-        plan_of(query, SCHEMA, Options(rows="stream", emit=emit, idle=idle)), types
-    )
+    options = Options(rows="stream", emit=emit, idle=idle, lead=lead)
+    return StreamDefinition(plan_of(query, SCHEMA, options), types)
 
 
 def keyed(table: pa.Table, collide: int | None = None) -> pa.Table:

@@ -223,7 +223,7 @@ def test_explain_says_what_is_kept_and_how_much() -> None:
         live.explain()
     live.feed(pa.table({"k": [1], "t": [1], "x": [1.0]}))
     text = live.explain()
-    assert "hi: max(x), AMTA" in text
+    assert "hi: max(x), Forest: AMTA" in text
     assert "this grows with the window" in text
     assert "the last rows of each key that a later one reaches" in text
     few, many = (live.explain(rows_per_second=rate, keys=100) for rate in (10, 10_000_000))

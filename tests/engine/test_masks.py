@@ -17,7 +17,7 @@ from sash.engine.masks import MaskedInputs
 from sash.engine.pieces import Pieces
 from sash.engine.ranks import Ranks
 from sash.monoids.variants import where_true
-from sash.plan import plan as planning
+from sash.plan import planner as planning
 from sash.plan.filtering import filtered
 from sash.plan.plan import Options, State
 from sash.plan.planner import plan_of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import statistics
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -111,7 +110,7 @@ def check(name: str, seed: int, patch: pytest.MonkeyPatch, lead: int = 0) -> Non
     vary(rng, patch)
     table = sample(name, rng, 160).sort_by([("t", "ascending"), ("i", "ascending")])
     wanted = asked(FRAMES[name], policy=name == "policy")
-    definition = replace(defined("update", **wanted), lead=lead)
+    definition = defined("update", lead=lead, **wanted)
     served = Served(Run(definition, collide=[None, 3][seed % 2]), name, wanted, lead)
     start, last = 0, 0
     for size in cuts(rng, table.num_rows, 12):

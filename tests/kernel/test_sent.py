@@ -56,8 +56,9 @@ def test_workers_take_kernels_that_are_whole_and_compile_others(
 ) -> None:
     asked = sf.apply(affine(f"affine for {tmp_path}"), "x").over(sash.rows(5))
     query = sash.windowed(TABLE, "k", time="t").query(y=asked)
-    kernels = kernels_of(plan_of(query, TABLE.schema))
-    work = Work(query, tuple(TABLE.column_names), {"y": pa.float64()}, kernels=kernels)
+    plan = plan_of(query, TABLE.schema)
+    kernels = kernels_of(plan)
+    work = Work(plan, tuple(TABLE.column_names), {"y": pa.float64()}, kernels=kernels)
     follow = {name for name in kernels if name.startswith("follow_")}
     assert len(follow) == 1
     assert worker(work, monkeypatch, tmp_path / "whole") == (set(), [])

@@ -7,8 +7,9 @@ import pytest
 
 import sash
 from sash import functions as sf
-from sash.engine import parts, row_windows, table
+from sash.engine import parts, row_windows
 from sash.testing.counting import counting
+from tests.engine.streams import aggregate
 from tests.language import duck
 
 CONDITIONS = {"b": "b", "i > 0": "i > 0", "x IS NULL OR s = 'a'": "x IS NULL OR s = 'a'"}
@@ -97,8 +98,8 @@ def test_bounds_are_found_once_for_all_conditions_and_parts_agree(
     }
     work = sash.windowed(rows, "k", time="t")
     assert len(work.explain(**asked).plan.frames) == 1
-    whole = table.aggregate(work.query(**asked), rows, threads=1)
-    assert table.aggregate(work.query(**asked), rows, threads=5).equals(whole)
+    whole = aggregate(work.query(**asked), rows, threads=1)
+    assert aggregate(work.query(**asked), rows, threads=5).equals(whole)
 
 
 def test_conditions_that_are_none_are_refused() -> None:

@@ -12,11 +12,11 @@ import pytest
 import sash
 from sash import functions as sf
 from sash.engine import parts, row_windows
-from sash.engine import table as table_engine
 from sash.engine.row_windows import run
 from sash.plan.planner import plan_of
 from sash.testing.counting import counting
 from sash.windows.frames import Groups, Range, Rows
+from tests.engine.streams import aggregate
 from tests.language import duck
 
 KINDS: dict[str, Any] = {"ROWS": Rows, "RANGE": Range, "GROUPS": Groups}
@@ -250,8 +250,8 @@ def test_parts_of_a_table_agree_with_the_whole(monkeypatch: pytest.MonkeyPatch) 
         "c": sf.sum("i").over(sash.rows_between(-4, 3), most=3, min_periods=2),
     }
     query = sash.windowed(rows, "k", time="t").query(**asked)
-    whole = table_engine.aggregate(query, rows, threads=1)
-    assert table_engine.aggregate(query, rows, threads=5).equals(whole)
+    whole = aggregate(query, rows, threads=1)
+    assert aggregate(query, rows, threads=5).equals(whole)
 
 
 def test_exclusion_is_two_windows_and_one_combine() -> None:

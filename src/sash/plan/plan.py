@@ -207,7 +207,7 @@ class Plan:
             return self.of_query(replace(self.query, by=by), schema)
         chosen = {number: i for i, number in enumerate(sorted(s.number for s in states))}
         frames = {number: i for i, number in enumerate(sorted({s.frame for s in states}))}
-        sliced = [each for each in self.slices if not frames.keys().isdisjoint(each.frames)]
+        sliced = [each for each in self.slices if each.number in {s.slices for s in states}]
         slices: dict[int | None, int] = {each.number: i for i, each in enumerate(sliced)}
         outputs = [replace(o, state=chosen[o.state]) for o in self.outputs if o.state in chosen]
         asked = {output.name: self.query.aggregations[output.name] for output in outputs}
