@@ -166,7 +166,7 @@ state     pages in Spark's state store, written once; copies in local files
    keeps the rows of the last 1 hour in bulks"""
     shown = "\n".join(line for line in text.splitlines() if not line.startswith("Arrow"))
     assert shown.startswith(expected), text
-    assert "hi: max(x), AMTA" in text
+    assert "hi: max(x), Forest: AMTA" in text
     asked = {"n": sf.count().over(sash.rows_between(-2, 1)), "s": sf.sum("v").over(sash.rows(3))}
     text = sash.windowed(stream, time="ts", late="side", cache=False).explain(**asked)
     assert "no key: one does all" in text
