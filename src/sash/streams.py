@@ -29,6 +29,7 @@ from sash.plan.expressions import Expression
 from sash.plan.planner import plan_of
 from sash.plan.reach import steps_of
 from sash.tables import windowed
+from sash.windows import Closed
 from sash.windows.arguments import duration_or_number
 
 T = TypeVar("T")
@@ -43,8 +44,11 @@ class Stream:
         self._by, self._time, self._options = tuple(by), time, options
         self._every: dict[str, Any] | None = None
 
-    def every(self, slide: Any = None, *, offset: Any = 0, fill: bool = False) -> Stream:
-        """One row per key and window, the windows a `slide` apart.
+    def every(
+        self, slide: Any = None, *, offset: Any = 0, closed: Closed = "left", fill: bool = False
+    ) -> Stream:
+        """One row per key and window, the windows a `slide` apart; `closed`: which of their ends
+        are included.
 
         With `fill` a key has windows without rows too, from its first to its last: they come out
         together with the next one that has rows.
@@ -57,7 +61,7 @@ class Stream:
         [{'window_start': 0, 'window_end': 10, 'n': 2}]
         """
         found = Stream(self._by, self._time, self._options)
-        found._every = {"slide": slide, "offset": offset, "fill": fill}
+        found._every = {"slide": slide, "offset": offset, "closed": closed, "fill": fill}
         return found
 
     def agg(self, *unnamed: Never, **aggregations: Expression) -> Live:

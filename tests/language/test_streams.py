@@ -194,6 +194,52 @@ def test_windows_without_rows_are_those_of_a_table(size: int, slide: int, kind: 
     assert len(found) > 2 * plain.num_rows
 
 
+@pytest.mark.parametrize("closed", ["right", "both", "neither"])
+@pytest.mark.parametrize(("size", "slide"), [(2, 2), (7, 2), (6, 3), (1, 1)])
+@pytest.mark.parametrize("fill", [False, True])
+def test_windows_with_other_closed_ends_are_those_of_a_table(
+    size: int, slide: int, closed: Any, fill: bool
+) -> None:
+    table = duck.sample(150, 4, keys=12)
+    over = sash.range_between(-size, 0)
+    asked = {
+        "n": sf.count().over(over),
+        "s": sf.sum("i").where("b").over(over),
+        "m": sf.median("x").over(over),  # of rows that are read again
+        "ids": sf.apply(JOINED, "id", returns=pa.string(), check=False).over(over),
+    }
+    given = {"closed": closed, "fill": fill}
+    wanted = sash.windowed(table, "k", time="t").every(slide, **given).agg(**asked)
+    live = sash.stream(by="k", time="t", delay=3).every(slide, **given).agg(**asked)
+    found = windows_of(live, table, 23, table["t"][-1].as_py() + 1000)
+    assert found == in_order(wanted)
+    assert bool(found) == (size > 1 or closed != "neither")
+
+
+def test_windows_of_several_kinds_with_other_closed_ends() -> None:
+    """Whose slices are as long as a step, as the ends of both kinds are never the same."""
+    table = duck.sample(150, 5, keys=12)
+    asked = {
+        "n": sf.count().over(sash.sliding(6, 2)),
+        "s": sf.max("i").over(sash.sliding(9, 3, closed="right")),
+        "last": sf.apply(JOINED, "id", returns=pa.string(), check=False).over(
+            sash.sliding(4, 4, closed="both")
+        ),
+    }
+    wanted = sash.windowed(table, "k", time="t").every().agg(**asked)
+    live = sash.stream(by="k", time="t", delay=3).every().agg(**asked)
+    found = windows_of(live, table, 23, table["t"][-1].as_py() + 1000)
+    assert found == in_order(wanted)
+    assert live.explain().plan.slices[0].period == 1
+
+
+def test_closed_ends_need_times_that_have_steps() -> None:
+    two = sash.range_between(-2, 0)
+    live = sash.stream(time="t").every(2, closed="right").agg(n=sf.count().over(two))
+    with pytest.raises(ValueError, match="whose time is a float"):
+        live.feed(pa.table({"t": [1.0, 2.0]}))
+
+
 def test_windows_without_rows_of_several_kinds_and_after_a_restart() -> None:
     table = duck.sample(120, 3, keys=5).drop_columns(["x"])
     hours = pa.array(np.array(table["t"]) * 7_200_000_000, pa.timestamp("us", "UTC"))

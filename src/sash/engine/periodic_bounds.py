@@ -68,8 +68,13 @@ def windows(memory: Memory, at: At, available: int, keys: int, last: int, room: 
         goes_on = key + 1 == keys and not last
         lo, hi = max(lo, first), max(hi, first)
         while lo < stop:
+            first_number = first_with(get(q.time, lo), size, slide, offset, closed)
+            apart = opened and not closed  # a row where one window ends and the next begins
+            if apart and before(get(q.time, lo), offset + first_number * slide, True):
+                lo += 1
+                hi = max(lo, hi)
+                continue
             if not fill or number == FIRST:
-                first_number = first_with(get(q.time, lo), size, slide, offset, closed)
                 number = max(number, first_number, least)
             start = offset + number * slide
             if before(get(q.time, lo), start, opened):

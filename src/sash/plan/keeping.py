@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from typing import Any
 
 from sash.plan.choose import Choice, Cost
 from sash.plan.kept import PARTIALS, Kept, Structure
 from sash.plan.plan import Plan, State
 from sash.plan.reach import reach_of_frame, steps_of
 from sash.plan.refused import check, check_kept
-from sash.plan.slicing import Slices
+from sash.plan.slicing import Slices, steps_within
 from sash.plan.spine import Spine
 from sash.plan.types import tick_kind
 from sash.windows.frames import (
@@ -148,14 +149,14 @@ def _slices(plan: Plan) -> tuple[Slices, ...]:
     if not sliced:
         return ()
     step, frames = _slice_length(plan), sorted({state.frame for state in sliced})
-    offsets, sizes = [], []
-    for number in frames:
-        frame = plan.frames[number].frame
-        assert isinstance(frame, Sliding)
-        offsets.append(steps_of(frame.offset, plan.unit))
-        sizes.append(steps_of(frame.size, plan.unit))
-    longest = tuple(int(size // step) for size in sizes)
-    return (Slices(0, "time", step, (offsets[0] % step,), tuple(frames), longest),)
+    within = [_steps(plan, plan.frames[number].frame) for number in frames]
+    longest = tuple(int(size // step) for size, _, _ in within)
+    return (Slices(0, "time", step, (within[0][2] % step,), tuple(frames), longest),)
+
+
+def _steps(plan: Plan, frame: Frame) -> tuple[Any, Any, Any]:
+    assert isinstance(frame, Sliding)
+    return steps_within(frame, plan.unit)
 
 
 def _is_made_of_slices(plan: Plan, frame: Frame) -> bool:
@@ -164,23 +165,15 @@ def _is_made_of_slices(plan: Plan, frame: Frame) -> bool:
         return False
     if tick_kind(plan.schema.field(plan.query.time).type) == "i":
         return True
-    first, unit = plan.frames[0].frame, plan.unit
-    assert isinstance(first, Sliding)
-    assert isinstance(frame, Sliding)
-    step, start = steps_of(first.slide, unit), steps_of(first.offset, unit)
-    bounds = (frame.size, frame.slide, frame.offset)
-    size, slide, offset = (steps_of(bound, unit) for bound in bounds)
+    _, step, start = _steps(plan, plan.frames[0].frame)
+    size, slide, offset = _steps(plan, frame)
     return all(length % step == 0 for length in (size, slide, offset - start))
 
 
 def _slice_length(plan: Plan) -> float:
     """The length of a slice: the greatest common divisor of sizes, slides and offsets; of times
     that are no integers the first slide."""
-    kinds = [each.frame for each in plan.frames if isinstance(each.frame, Sliding)]
-    bounds = [
-        [steps_of(bound, plan.unit) for bound in (kind.size, kind.slide, kind.offset)]
-        for kind in kinds
-    ]
+    bounds = [_steps(plan, each.frame) for each in plan.frames]
     if tick_kind(plan.schema.field(plan.query.time).type) != "i":
         return float(bounds[0][1])
     first = bounds[0][2]
@@ -190,7 +183,7 @@ def _slice_length(plan: Plan) -> float:
 
 def _lengths(plan: Plan, kind: Sliding) -> tuple[float, float]:
     """How long periodic windows are, and how far apart; of a calendar's, at most."""
-    size, slide = (steps_of(bound, plan.unit) for bound in (kind.size, kind.slide))
+    size, slide, _ = _steps(plan, kind)
     if not isinstance(kind, SlidingCalendar):
         return size, slide
     period = steps_of(kind.calendar.longest, plan.unit)

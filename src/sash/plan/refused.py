@@ -23,8 +23,9 @@ def check(plan: Plan) -> None:
     if emit == "update":
         _check_values(plan)
     kinds = () if query.every is None else query.every.kinds
+    whole = tick_kind(plan.schema.field(query.time).type) == "i"
     for kind in kinds:
-        _check_every(kind)
+        _check_every(kind, whole)
     if query.every is not None and query.every.fills and query.every.changes:
         raise ValueError(
             "every: with fill=True, emit='changes' does not run on a stream: windows without rows "
@@ -77,12 +78,15 @@ def _check_frame(out: str, frame: Any, emit: str) -> None:
         )
 
 
-def _check_every(kind: Sliding | SlidingRows) -> None:
-    """Raise ValueError where periodic windows do not run on a stream."""
+def _check_every(kind: Sliding | SlidingRows, whole: bool) -> None:
+    """Raise ValueError where periodic windows do not run on a stream; `whole`: time has steps."""
     if isinstance(kind, SlidingRows):
         raise ValueError(f"every: {kind} does not run on a stream: give windows by time")
-    if kind.closed != "left":
-        raise ValueError("every: windows of a stream are [start, end): leave out closed")
+    if kind.closed != "left" and not whole:
+        raise ValueError(
+            "every: windows of a stream whose time is a float are [start, end): leave out closed, "
+            "or use times or whole numbers"
+        )
 
 
 def _check_values(plan: Plan) -> None:

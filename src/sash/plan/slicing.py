@@ -86,19 +86,21 @@ def slices_of(frames: Sequence[Frame], unit: int | None, whole: bool) -> tuple[S
 
 
 def _beat(frame: Frame, unit: int | None, whole: bool) -> Beat | None:
-    """A frame's windows in steps of the time column, or in rows; None if it is not sliced.
-
-    An end that is closed above, or open below, is one step later.
-    """
+    """A frame's windows in steps of the time column, or in rows; None if it is not sliced."""
     if isinstance(frame, SlidingRows):
         return Beat(frame.size, frame.slide, -frame.size)
     if not isinstance(frame, Sliding) or isinstance(frame, SlidingCalendar) or not whole:
         return None
+    steps = steps_within(frame, unit)
+    return Beat(*steps) if all(isinstance(x, int) for x in steps) else None
+
+
+def steps_within(frame: Sliding, unit: int | None) -> tuple[Any, Any, Any]:
+    """The size, the slide and the start of windows from start up to, but without, start + size, in
+    steps of time. An edge with the rows at it on its lower side is one step later."""
     size, slide, offset = (steps_of(b, unit) for b in (frame.size, frame.slide, frame.offset))
-    if not all(isinstance(x, int) for x in (size, slide, offset)):
-        return None
-    later = int(frame.closed in ("right", "neither"))
-    return Beat(size + int(frame.closed in ("right", "both")) - later, slide, offset + later)
+    begin, end = (int(frame.closed in ends) for ends in (("right", "neither"), ("right", "both")))
+    return size + end - begin, slide, offset + begin
 
 
 def _united(by: Literal["time", "count"], frames: dict[int, Beat]) -> Slices | None:

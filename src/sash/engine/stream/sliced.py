@@ -25,10 +25,11 @@ from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.partials import PartialState
 from sash.engine.stream.slices import Slices
 from sash.engine.stream.sorted_keys import order_of, prove_equal, starts
-from sash.engine.stream.window_runs import RunFinder
+from sash.engine.stream.window_runs import RunFinder, Runs
 from sash.plan.periodic import KIND
 from sash.plan.plan import FramePlan, Plan, State
 from sash.plan.reach import steps_of
+from sash.plan.slicing import steps_within
 from sash.windows.frames import Sliding
 
 
@@ -60,8 +61,8 @@ class KindOfWindows:
         assert isinstance(frame.frame, Sliding)
         self.plan, self._name = plan, str(frame.frame) if len(every.kinds) > 1 else None
         kind = frame.frame
-        given = (steps_of(b, plan.unit) for b in (kind.size, kind.slide, kind.offset))
-        self.size, self.slide, self.offset = given
+        self.size, self.slide, self.offset = steps_within(kind, plan.unit)
+        self._shown = steps_of(kind.offset, plan.unit), steps_of(kind.size, plan.unit)
         self._kind = plan.schema.field(definition.time).type
         self._dtype = tick_type(self._kind)
         self.states = [
@@ -86,7 +87,7 @@ class KindOfWindows:
         runs = self._finder.find(times, starts(ids), least, now)
         if not len(runs.lo):
             return None
-        begins, ends = self._finder.spans(runs)
+        begins, ends = self._spans(runs)
         places = pa.array(runs.lo)
         columns = {
             name: runs.repeated(one_array(keys.column(name)).take(places))
@@ -107,6 +108,15 @@ class KindOfWindows:
             elif self._name is not None:
                 columns[output.name] = pa.nulls(len(begins), output.type or pa.null())
         return pa.table(columns)
+
+    def _spans(self, runs: Runs) -> tuple[np.ndarray, np.ndarray]:
+        """When each window begins and ends, whichever of its ends are closed."""
+        begins, ends = self._finder.spans(runs)
+        offset, size = self._shown
+        if (offset, size) == (self.offset, self.size):
+            return begins, ends
+        begins -= self.offset - offset
+        return begins, begins + size
 
     def _due(self, forest: Forest, before: float | None, now: float) -> tuple[int, float, float]:
         """The number of the first window that is due, and when the first and the last begin."""
@@ -162,10 +172,14 @@ class RereadWindows:
         schema = definition.schema.append(pa.field(KEY, pa.int64()))
         self.plan: Plan = plan.over_rows(schema, (KEY, *plan.query.by), states)
         self._size = definition.kept.behind
+        kind = self.plan.frames[0].frame
+        assert isinstance(kind, Sliding)
+        self._closed = int(kind.closed in ("right", "both"))
 
     def answer(self, forest: Forest, before: float | None, now: float) -> pa.Table | None:
         """The windows that the watermark has passed; no row is read where there are none."""
-        work = PeriodicWindows(self.plan, ordered=True, after=before, upto=now)
+        given = None if before is None else before - self._closed  # rows at an end may come
+        work = PeriodicWindows(self.plan, ordered=True, after=given, upto=now - self._closed)
         if not work.is_due:
             return None
         oldest = -math.inf if before is None else before - self._size

@@ -27,7 +27,7 @@ from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.partials import PartialState
 from sash.engine.stream.sorted_keys import Collision, order_of, prove_equal
 from sash.engine.team import Team
-from sash.plan.reach import steps_of
+from sash.plan.slicing import steps_within
 from sash.windows.frames import Sliding
 
 COUNT = "_rows"
@@ -49,7 +49,7 @@ class Slices:
         self._dtype = tick_type(self._kind)
         frame = definition.plan.frames[0].frame
         assert isinstance(frame, Sliding)
-        self._offset: Any = steps_of(frame.offset, definition.plan.unit)
+        self._offset: Any = steps_within(frame, definition.plan.unit)[2]
         self.length: Any = definition.kept.slice
         self.states = definition.partials
 
