@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 import sash
@@ -354,3 +356,81 @@ def test_what_a_stream_cannot_run_is_said() -> None:
     call = sash.stream(by="k", time="t", emit="changes").every(2, fill=True)
     with pytest.raises(ValueError, match="emit='changes' does not run on a stream"):
         call.agg(n=sf.count().over(sash.range_between(-2, 0))).feed(table)
+
+
+@pytest.mark.parametrize(("sizes", "slide"), [((1,), 1), ((5,), 3), ((5,), 5), ((4, 9), 2)])
+@pytest.mark.parametrize("size", [1, 23])
+def test_windows_by_rows_are_those_of_a_table(
+    sizes: tuple[int, ...], slide: int, size: int
+) -> None:
+    """Batches in which keys have some rows, one or none, and windows of several sizes."""
+    table = duck.sample(150, 6, keys=7)
+    asked = {}
+    for n in sizes:
+        asked |= {
+            f"n{n}": sf.count().over(sash.rows(n)),
+            f"s{n}": sf.sum("i").where("b").over(sash.rows(n)),
+            f"m{n}": sf.median("x").over(sash.rows(n)),
+            f"ids{n}": sf.apply(JOINED, "id", returns=pa.string(), check=False).over(sash.rows(n)),
+            f"r{n}": sf.coalesce(sf.sum("i").over(sash.rows(n)), 0) + 1,
+        }
+    wanted = sash.windowed(table, "k", time=["t", "id"]).every(sash.rows(slide)).agg(**asked)
+    live = sash.stream(by="k", time=["t", "id"], delay=3).every(sash.rows(slide)).agg(**asked)
+    found = windows_of(live, table, size, table["t"][-1].as_py() + 1000)
+    assert by_last_row(found) == by_last_row(in_order(wanted))
+    assert found
+
+
+def by_last_row(windows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Windows by rows in an order in which no two are the same, as several may begin at a time."""
+    return sorted(windows, key=lambda w: json.dumps(w, default=str, sort_keys=True))
+
+
+def test_windows_by_rows_after_a_restart_and_of_idle_keys() -> None:
+    """A key that was idle begins to count again, and nothing is kept of those that are gone."""
+    times = [0, 1, 2, 100, 101, 102, 103, 104]
+    table = pa.table({"k": [1] * 8, "t": times, "x": list(range(8))})
+    asked, store = {"s": sf.sum("x").over(sash.rows(3))}, sash.stores.open("memory:")
+    found = []
+    for i in range(8):
+        call = sash.stream(by="k", time="t", idle=50, store=store).every(sash.rows(2))
+        with call.agg(**asked) as live:
+            found += live.feed(table.slice(i, 1)).to_pylist()
+    with call.agg(**asked) as live:
+        found += live.advance(1000).to_pylist()
+    assert [(w["window_start"], w["window_end"], w["s"]) for w in found] == [
+        (0, 1, 1), (100, 101, 7), (101, 103, 15)
+    ]  # fmt: skip
+
+
+def test_windows_by_rows_begin_with_a_history_and_read_their_tails_only() -> None:
+    table = duck.sample(3000, 7, keys=3)
+    asked = {"s": sf.sum("i").over(sash.rows(50))}
+    wanted = sash.windowed(table, "k", time="t").every(sash.rows(10)).agg(**asked)
+    cut = table["t"][999].as_py()
+    past = table.filter(pc.less_equal(table["t"], cut))
+    call = sash.stream(by="k", time="t", delay=3, history=past)
+    live = call.every(sash.rows(10)).agg(**asked)
+    found, read = [], []
+    rest = table.filter(pc.greater(table["t"], cut))
+    for i in range(0, rest.num_rows, 20):
+        found.append(live.feed(rest.slice(i, 20)))
+        read.append(live.stats.rows_read)
+    found.append(live.advance(table["t"][-1].as_py() + 1000))
+    wanted = wanted.filter(pc.greater(wanted["window_end"], cut))
+    assert by_last_row(in_order(pa.concat_tables(found))) == by_last_row(in_order(wanted))
+    assert 0 < max(read) <= 2 * 3 * (50 + 10) + 2 * 20
+
+
+@pytest.mark.parametrize(
+    ("options", "asked", "says"),
+    [
+        ({}, {"a": sash.rows(3), "b": sash.sliding(4, 2)}, "make a call for each"),
+        ({"emit": "changes"}, {"a": sash.rows(3)}, "emit='changes' does not run"),
+    ],
+)
+def test_windows_by_rows_that_a_stream_refuses(options: Any, asked: Any, says: str) -> None:
+    call = sash.stream(time="t", **options).every(sash.rows(2))
+    live = call.agg(**{name: sf.count().over(frame) for name, frame in asked.items()})
+    with pytest.raises(ValueError, match=says):
+        live.feed(pa.table({"t": [1, 2]}))

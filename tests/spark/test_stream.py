@@ -58,7 +58,16 @@ def slides(data: Any, **options: Any) -> Any:
     return work.agg(
         n=sf.count().over("12 seconds"),
         a=sf.apply(AFFINE, "v").over("12 seconds"),
-        b=sf.apply(AFFINE, "v").over(sash.sliding("20 seconds", "10 seconds")),
+        b=sf.apply(AFFINE, "v").over(sash.sliding("20 seconds", "10 seconds", closed="right")),
+    )
+
+
+def slides_by_rows(data: Any, **options: Any) -> Any:
+    work = sash.windowed(data, "k", time=["ts", "i"], **options).every(sash.rows(3))
+    return work.agg(
+        n=sf.count().over(sash.rows(5)),
+        first=sf.min("i").over(sash.rows(5)),
+        a=sf.apply(AFFINE, "v").over(sash.rows(7)),
     )
 
 
@@ -120,6 +129,19 @@ def test_windows_every_slide(spark: SparkSession, tmp_path: Path) -> None:
     columns = ["k", "window", "window_start", "window_end", "n", "a", "b"]
     assert found.column_names == [*columns, "late"]
     assert expected.column_names == columns
+
+
+def test_windows_by_rows(spark: SparkSession, tmp_path: Path) -> None:
+    table = streams.rows(np.random.default_rng(3), 300, disorder=120)
+    files = [*streams.cut(table, 3), streams.last()]
+    late = streams.late(files, DELAY)
+    streams.write(tmp_path / "in", files)
+    streams.run(slides_by_rows(streams.source(spark, tmp_path / "in"), shards=2), tmp_path)
+    found = streams.written(spark, tmp_path)
+    expected = slides_by_rows(streams.without(table, late))
+    order = ["k", "window", "window_end", "window_start", "first"]
+    assert streams.differing(found, expected, order) == {}
+    assert found.num_rows == expected.num_rows > 100
 
 
 def test_at_once_as_known(spark: SparkSession, tmp_path: Path) -> None:

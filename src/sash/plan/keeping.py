@@ -26,6 +26,7 @@ from sash.windows.frames import (
     Session,
     Sliding,
     SlidingCalendar,
+    SlidingRows,
     Until,
     length,
 )
@@ -72,6 +73,8 @@ def _structure(plan: Plan, state: State) -> Structure:
     frame = plan.frames[state.frame].frame
     whole = frame.exclude is None and frame.most is None and frame.peers
     combines = state.kind in COMBINED and whole
+    if isinstance(frame, SlidingRows):
+        return "tail"
     if plan.query.every is not None:
         return "slices" if combines and _is_made_of_slices(plan, frame) else "rows"
     if isinstance(frame, Session | Lifetime | Until) or _from_the_first(frame):
@@ -121,6 +124,8 @@ def _kept(plan: Plan) -> Kept:
         behind = max((_or_infinity(plan.frames[number].reach.behind) for number in kept), default=0)
         bulks = bool(kept) or ahead > 0 or options.emit == "arrival" or noticed > 1
         return Kept(*given, max(behind, noticed), ahead, max(waiting, default=0), bulks)
+    if every.by_rows:
+        return Kept(*given, 0, 0, 0, bulks=False)
     lengths = [_lengths(plan, kind) for kind in every.kinds if isinstance(kind, Sliding)]
     back = max(slide for _, slide in lengths) if every.changes else 0
     behind = max(size for size, _ in lengths) + back
@@ -144,8 +149,11 @@ def _or_infinity(value: float | None) -> float:
 
 
 def _slices(plan: Plan) -> tuple[Slices, ...]:
-    """The slices that are kept: of one length, as windows of a stream begin at any of them."""
-    sliced = plan.of("slices")
+    """The slices that are kept: of one length, as windows of a stream begin at any of them. Those
+    of windows by rows are made again from the rows that keys keep."""
+    sliced, every = plan.of("slices"), plan.query.every
+    if every is not None and every.by_rows:
+        return plan.slices
     if not sliced:
         return ()
     step, frames = _slice_length(plan), sorted({state.frame for state in sliced})

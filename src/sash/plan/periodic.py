@@ -39,6 +39,11 @@ class Periodic:
         return WINDOW if len(self.kinds) == 1 else (KIND, *WINDOW)
 
     @property
+    def by_rows(self) -> bool:
+        """Whether windows follow each other by a number of rows."""
+        return any(isinstance(kind, SlidingRows) for kind in self.kinds)
+
+    @property
     def fills(self) -> bool:
         """Whether windows without rows come out, from a key's first to its last."""
         return any(isinstance(kind, Sliding) and kind.fill for kind in self.kinds)

@@ -8,6 +8,7 @@ from sash.plan.about import About, about, concerning
 from sash.plan.aggregation import Aggregation
 from sash.plan.definition import Query
 from sash.plan.expressions import columns_of
+from sash.plan.periodic import Periodic
 from sash.plan.plan import Plan
 from sash.plan.types import tick_kind
 from sash.windows.frames import Calendar, Groups, OwnBounds, Sliding, SlidingRows, length
@@ -26,6 +27,8 @@ def check(plan: Plan) -> None:
     whole = tick_kind(plan.schema.field(query.time).type) == "i"
     for kind in kinds:
         _check_every(kind, whole)
+    if query.every is not None and query.every.by_rows:
+        _check_every_rows(query.every)
     if query.every is not None and query.every.fills and query.every.changes:
         raise ValueError(
             "every: with fill=True, emit='changes' does not run on a stream: windows without rows "
@@ -78,10 +81,24 @@ def _check_frame(out: str, frame: Any, emit: str) -> None:
         )
 
 
+def _check_every_rows(every: Periodic) -> None:
+    """Raise ValueError where windows by rows do not run on a stream."""
+    if not all(isinstance(kind, SlidingRows) for kind in every.kinds):
+        raise ValueError(
+            "every: on a stream, windows by rows and windows by time come out at different "
+            "moments: make a call for each"
+        )
+    if every.changes:
+        raise ValueError(
+            "every: emit='changes' does not run on a stream with windows by rows: compare them "
+            "where they come out, or give windows by time"
+        )
+
+
 def _check_every(kind: Sliding | SlidingRows, whole: bool) -> None:
     """Raise ValueError where periodic windows do not run on a stream; `whole`: time has steps."""
     if isinstance(kind, SlidingRows):
-        raise ValueError(f"every: {kind} does not run on a stream: give windows by time")
+        return
     if kind.closed != "left" and not whole:
         raise ValueError(
             "every: windows of a stream whose time is a float are [start, end): leave out closed, "

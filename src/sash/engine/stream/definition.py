@@ -127,7 +127,8 @@ class StreamDefinition:
     def slices_at_once(self) -> bool:
         """With `every`, whether rows may wait for the watermark as slices: where the order of rows
         does not matter, those of a slice can be combined when they come."""
-        if self.plan.query.every is None or self.plan.of("rows"):
+        every = self.plan.query.every
+        if every is None or every.by_rows or self.plan.of("rows"):
             return False
         return all(state.is_commutative for state in self.partials)
 

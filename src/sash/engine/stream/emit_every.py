@@ -8,9 +8,38 @@ from sash.engine.changed import ChangedWindows
 from sash.engine.columns import numbers, one_array
 from sash.engine.stream.keys import renumbered
 from sash.engine.stream.pages import CHECK, KEY
+from sash.engine.stream.row_slides import RowSlides
 from sash.engine.stream.sealing import by_key, cut, due_until, joined, passed, sealed, wait
 from sash.engine.stream.shard_state import ShardState
 from sash.engine.stream.sliced import SlicedWindows
+
+EVERY = "every"
+"""The name of the tails that keys have for windows by rows."""
+
+
+class FinalRowSlides:
+    """Windows by rows: each once the watermark has passed its last row."""
+
+    def __init__(self, state: ShardState, windows: RowSlides) -> None:
+        self.state, self._windows = state, windows
+
+    def step(self, rows: pa.Table, before: float | None, now: float | None) -> pa.Table:
+        """The windows whose last rows the watermark has passed."""
+        state, found = self.state, None
+        due = sealed(state, rows, now)
+        if due is not None:
+            tails = state.tails(EVERY)
+            found = self._windows.answer(tails, due)
+            self._windows.advance(tails, due)
+        if found is None:
+            return state.definition.output.empty_table()
+        return state.definition.as_output({n: found.column(n) for n in found.column_names})
+
+    def take_in(self, rows: pa.Table, before: float | None, now: float) -> None:
+        """Take rows that have come and gone, without their windows."""
+        due = sealed(self.state, rows, now)
+        if due is not None:
+            self._windows.advance(self.state.tails(EVERY), due)
 
 
 class FinalWindows:

@@ -22,7 +22,7 @@ from sash.engine.expressions import outputs
 from sash.engine.order import ticks
 from sash.engine.stream.current import Asked, key_map
 from sash.engine.stream.emit_arrival import Arrivals
-from sash.engine.stream.emit_every import FinalWindows
+from sash.engine.stream.emit_every import FinalRowSlides, FinalWindows
 from sash.engine.stream.emit_final import FinalRows
 from sash.engine.stream.emit_update import ChangedValues
 from sash.engine.stream.keys import another_number, renumbered
@@ -67,6 +67,8 @@ def emission(state: ShardState) -> Emission:
         return ChangedValues(state, work.changes)
     if work.sliced is not None:
         return FinalWindows(state, work.sliced)
+    if work.row_slides is not None:
+        return FinalRowSlides(state, work.row_slides)
     return Arrivals(state) if work.definition.kept.emit == "arrival" else FinalRows(state)
 
 

@@ -12,6 +12,7 @@ from sash.engine.stream.filled import FilledWindows
 from sash.engine.stream.key_windows import SoFarWindows, TailWindows, keyed
 from sash.engine.stream.pages import KEY
 from sash.engine.stream.partials import PartialState
+from sash.engine.stream.row_slides import RowSlides
 from sash.engine.stream.sliced import RereadWindows, SlicedWindows
 from sash.engine.stream.time_windows import TimeWindows
 from sash.engine.stream.updates import Changes
@@ -43,14 +44,16 @@ class Work:
         self.tails = {
             f"tail {frame.number}": TailWindows.of(plan, tailed)
             for frame in plan.frames
-            if (tailed := self._states("tail", frame))
+            if plan.query.every is None and (tailed := self._states("tail", frame))
         }
         waiting, rows, ahead = plan.of("waiting"), plan.of("rows"), definition.kept.rows_ahead
         self.waiting = WaitingRows(keyed(plan, waiting), ahead) if waiting else None
         self.rows = keyed(plan, rows) if rows and plan.query.every is None else None
-        every = plan.query.every is not None
-        self.sliced = SlicedWindows(definition) if every else None
-        self.every_row = RereadWindows(definition, rows) if every and rows else None
+        by_time = plan.query.every is not None and not plan.query.every.by_rows
+        self.sliced = SlicedWindows(definition) if by_time else None
+        self.every_row = RereadWindows(definition, rows) if by_time and rows else None
+        by_rows = plan.query.every is not None and plan.query.every.by_rows
+        self.row_slides = RowSlides(definition) if by_rows else None
         self.filled = FilledWindows(definition) if definition.kept.fills else None
         self.changes = Changes(definition, self.dtype) if definition.kept.emit == "update" else None
 
