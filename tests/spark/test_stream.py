@@ -168,4 +168,3 @@ def test_random_streams(spark: SparkSession, tmp_path: Path, seed: int) -> None:
 def test_checkpoints_of_local_sessions_are_written_without_processes(spark: SparkSession) -> None:
     found = spark.conf.get("spark.sql.streaming.checkpointFileManagerClass")
     assert str(found).endswith(".FileSystemBasedCheckpointFileManager")
-    assert spark._jvm.java.lang.Class.forName(found).getName() == found
