@@ -185,3 +185,8 @@ def test_random_streams(spark: SparkSession, tmp_path: Path, seed: int) -> None:
         assert len(late) + on_time.num_rows >= (500 if name == "time" else 500 - 2 * (keys + 1))
         ready = set(on_time.column("i").to_pylist())
         assert streams.differing(on_time, streams.only(expected, ready), ["i"]) == {}
+
+
+def test_checkpoints_of_local_sessions_are_written_without_processes(spark: SparkSession) -> None:
+    found = spark.conf.get("spark.sql.streaming.checkpointFileManagerClass")
+    assert str(found).endswith(".FileSystemBasedCheckpointFileManager")
