@@ -35,17 +35,19 @@ from sash.kernel.words import (
     one,
     outlined,
     put,
+    straight,
 )
 from sash.monoids.monoid import Monoid
 from sash.swag.flips import (
     GROUP,
     Coming,
     Further,
+    Lists,
     Piece,
-    answer,
     answer_named,
     answer_with_rows,
     fill,
+    fill_and_answer,
     from_anchor,
     further_row,
 )
@@ -154,6 +156,7 @@ def flip_by_flip(q: Any, at: At, new: Coming, piece: Piece | None, out: Any) -> 
     begins, ends, n = numbers(windows.lo), numbers(windows.hi), windows.n
     in_step = windows.shape == IN_STEP
     f, b, e, back = at
+    ready = b
     i = left = 0
     if piece is not None:
         left = piece.named
@@ -161,20 +164,29 @@ def flip_by_flip(q: Any, at: At, new: Coming, piece: Piece | None, out: Any) -> 
         begin = row_at(windows.lo, begins, i, in_step) - shift
         end = row_at(windows.hi, ends, i, in_step) - shift
         if begin < end:
-            flipped = begin
             if begin >= b:
-                b = e = flipped = end
+                if ready != end:
+                    fill(q, new, Lists(end, one(q), e, back), begin, e)
+                b = e = end
                 back = one(q)
             stop = rows_before(windows, i, b + shift)
-            end = row_at(windows.hi, ends, stop - 1, in_step) - shift
+            low = ready = 0
+            if stop < n:
+                low = row_at(windows.lo, begins, stop, in_step) - shift
+                ready = row_at(windows.hi, ends, stop, in_step) - shift
+                if low >= ready or low - b > GAP:
+                    low = ready = 0
             new = from_anchor(new, e - 2 * GROUP)
-            back = fill(q, new, begin, flipped, e, end, back)
+            put(straight(new.ahead, 2 * GROUP), 0, back)
+            lists = Lists(ready, one(q), e, back)
+            end = row_at(windows.hi, ends, stop - 1, in_step) - shift
             if piece is None:
-                answer(q, new, i, stop, out)
+                back = fill_and_answer(q, new, lists, low, i, stop, out).back
             elif piece.alone:
+                back = fill(q, new, lists, low, end).back
                 answer_with_rows(q, new, i, stop, out)
             else:
-                answer(q, new, i, stop, out)
+                back = fill_and_answer(q, new, lists, low, i, stop, out).back
                 left = answer_named(q, new, left, stop, out)
             f, e, i = row_at(windows.lo, begins, stop - 1, in_step) - shift, end, stop
         else:
@@ -195,6 +207,8 @@ def answer_empty(q: Any, new: Coming, i: int, out: Any) -> None:
 
 
 STRIDE = 16
+
+GAP = 16
 
 
 def rows_before(windows: Windows, i: int, edge: int) -> int:
@@ -223,13 +237,16 @@ class TwoStacksLite(InOrder):
     scratch = 1
     following = follow
 
+    def _room(self, longest: int) -> int:
+        return 2 * max(longest, len(self)) + GAP
+
     def follow_with(
         self, xs: Any, asked: Asked, further: Further, allocate: Allocate = new_array
     ) -> tuple[Any, Any]:
         """As `follow`, with a further piece of each window combined before answers are given."""
         with Use(self), self._whole():
             columns = None if isinstance(xs, list) else self._columns(xs)
-            self._memory.reserve_ring(self._at, max(asked.longest, len(self)) + 1)
+            self._memory.reserve_ring(self._at, self._room(asked.longest))
             return self._follow_by(follow_with, columns, xs, asked, allocate, further)
 
     def compiles_with(self, xs: Any, monoid: Monoid) -> bool:
