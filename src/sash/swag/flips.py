@@ -138,30 +138,30 @@ def both_coming(new: Coming, at: Lists, f: int, e: int) -> int:
     return max(0, min(at.f - max(f, new.old), e - at.e))
 
 
-def fill_and_bring(
-    q: Any, new: Coming, at: Lists, f: int, e: int, i: int, n: int
-) -> Lists:
-    """As `fill`; and what the answers of rows i to i + n - 1 need, which is filled already, is
-    brought together.
+def fill_and_bring(q: Any, new: Coming, at: Lists, f: int, e: int, i: int, n: int) -> Lists:
+    """As `fill`; also brings together what the answers of rows i to i + n - 1 need.
 
-    Lists wait for their last combine, whatever time it takes. A processor brings partials
-    together meanwhile.
+    Each combine of a list waits for the one before. A processor brings partials meanwhile, so a
+    `combine` that takes long costs little more.
     """
     suffix, back = at.suffix, at.back
     prefixes = straight(new.ahead, at.e - new.anchor + 1)
-    all_three = min(n, both_coming(new, at, f, e))
-    begins, ends, shift = numbers(new.windows.lo), numbers(new.windows.hi), new.shift
-    ahead = straight(new.ahead, 0)
-    older, younger = straight(new.ahead, 0), straight(new.ahead, GROUP)
-    for k in range(all_three):
+    together = min(n, both_coming(new, at, f, e))
+    for k in range(together):
         suffix = put(q.part, at.f - 1 - k, combine(coming(q, new, at.f - 1 - k), suffix))
         back = put(prefixes, k, combine(back, coming(q, new, at.e + k)))
-        put(older, k, get(q.part, begins[i + k] - shift))
-        put(younger, k, get(ahead, ends[i + k] - shift - new.anchor))
-    for k in range(all_three, n):
-        put(older, k, get(q.part, begins[i + k] - shift))
-        put(younger, k, get(ahead, ends[i + k] - shift - new.anchor))
-    return fill(q, new, Lists(at.f - all_three, suffix, at.e + all_three, back), f, e)
+        bring(q, new, i, k)
+    for k in range(together, n):
+        bring(q, new, i, k)
+    return fill(q, new, Lists(at.f - together, suffix, at.e + together, back), f, e)
+
+
+def bring(q: Any, new: Coming, i: int, k: int) -> None:
+    """Bring the suffix and the prefix of row i + k to their places in the group of row i."""
+    begins, ends, shift = numbers(new.windows.lo), numbers(new.windows.hi), new.shift
+    ahead = straight(new.ahead, 0)
+    put(ahead, k, get(q.part, begins[i + k] - shift))
+    put(ahead, GROUP + k, get(ahead, ends[i + k] - shift - new.anchor))
 
 
 def coming(q: Any, new: Coming, j: int) -> Partial:
@@ -174,11 +174,11 @@ def item_or_cell(q: Any, new: Coming, j: int) -> Partial:
     return coming(q, new, j) if j >= new.old else get(q.part, j)
 
 
-def fill_and_answer(
-    q: Any, new: Coming, at: Lists, f: int, i: int, stop: int, out: Any
-) -> Lists:
-    """The answers of rows i to stop - 1, suffixes and prefixes combined; on the way, prefixes and
-    the suffixes of the next flip down to item f."""
+def fill_and_answer(q: Any, new: Coming, at: Lists, f: int, i: int, stop: int, out: Any) -> Partial:
+    """The answers of rows i to stop - 1, suffixes and prefixes combined; and the back list.
+
+    Fills the prefixes that these need, and the next flip's suffixes down to item f.
+    """
     windows, shift = new.windows, new.shift
     begins, ends, shape = numbers(windows.lo), numbers(windows.hi), windows.shape
     step = shape == IN_STEP
@@ -199,7 +199,7 @@ def fill_and_answer(
                 suffix = get(q.part, begins[k] - shift)
                 prefix = get(prefixes, ends[k] - shift - new.anchor)
                 give(out, k, lower(hold(q, ANSWER, combine(suffix, prefix))))
-    return at
+    return at.back
 
 
 def by_one(rows: Any, i: int, stop: int, even: bool) -> bool:
@@ -217,23 +217,23 @@ def by_one(rows: Any, i: int, stop: int, even: bool) -> bool:
     return others == 0
 
 
-def answer_in_groups(
-    q: Any, new: Coming, at: Lists, f: int, i: int, stop: int, out: Any
-) -> Lists:
-    """As `fill_and_answer`, where none of the windows is empty.
+def answer_in_groups(q: Any, new: Coming, at: Lists, f: int, i: int, stop: int, out: Any) -> Lists:
+    """As `fill_and_answer`, where none of the windows is empty; gives how far lists are filled.
 
     What a group of them needs is first brought together: where a state has several numbers, a
-    processor then combines several rows at once, which pays for the way.
+    processor then combines several rows at once, which pays for the way. It is brought while
+    lists are filled for the next group.
     """
     ends, shift = numbers(new.windows.hi), new.shift
-    older, younger = straight(new.ahead, 0), straight(new.ahead, GROUP)
-    last, k = i, i
+    suffixes, prefixes = straight(new.ahead, 0), straight(new.ahead, GROUP)
+    last = k = i
     while last < stop:
         after = min(stop, k + GROUP)
         groups = max(1, (stop - k + GROUP - 1) // GROUP)
         to = at.f - (at.f - f) // groups
-        at = fill_and_bring(q, new, at, to, ends[after - 1] - shift, last, k - last)
-        answer_group(q, older, younger, last, k - last, out)
+        e = max(at.e, ends[after - 1] - shift)
+        at = fill_and_bring(q, new, at, to, e, last, k - last)
+        answer_group(q, suffixes, prefixes, last, k - last, out)
         last, k = k, after
     return at
 
