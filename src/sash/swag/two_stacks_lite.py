@@ -248,7 +248,7 @@ class TwoStacksLite(InOrder):
     following = follow
 
     def _room(self, longest: int) -> int:
-        return 2 * max(longest, len(self)) + GAP  # two front lists, and rows in no window of both
+        return 2 * max(longest, len(self)) + GAP  # two front lists, and items between them
 
     def follow_with(
         self, xs: Any, asked: Asked, further: Further, allocate: Allocate = new_array
