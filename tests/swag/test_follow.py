@@ -150,6 +150,26 @@ def test_windows_in_step_are_ranges(
     window.check()
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize(("step", "length", "n"), [(1, 300, 2500), (100, 504, 200)])
+def test_flips_of_several_groups_whether_or_not_the_next_one_has_room(
+    step: int, length: int, n: int, compiled: bool
+) -> None:
+    """Two windows of 504 items leave 16 cells of the ring: some of those between need more."""
+    random = Random(step)
+    moves = [random.randint(0, 2 * step) for _ in range(n)]
+    lo = np.cumsum(moves)
+    hi = np.maximum.accumulate(lo + [random.randint(length - 20, length - 10) for _ in range(n)])
+    hi = np.minimum(hi, lo + length)
+    xs = [small_int(random) for _ in range(int(hi[-1]))]
+    wanted = expected(three(), xs, lo, hi)
+    for most in (1, n // 3, n):
+        window = swag.TwoStacksLite(three(), compiled=compiled)
+        given = np.array(xs) if compiled else xs
+        assert [tuple(v) for v in follow(window, given, lo, hi, random, most, SOME)] == wanted
+        window.check()
+
+
 @pytest.mark.parametrize("most", [1, 40, 5000])
 @pytest.mark.parametrize("reach", [1, 2, 10, 300, 4000])
 def test_two_stacks_takes_three_combines_per_row_whatever_the_window(reach: int, most: int) -> None:

@@ -108,7 +108,7 @@ def plain_meanings(monoid: Monoid) -> dict[Any, Any]:
         words.magnitude: lambda v: 0,  # Python's integers never overflow
         words.put: put_plain,
         words.straight: From,
-        words.straight_run: lambda part, i: 1 << 62,
+        words.straight_run: lambda part, i: len(part) - i % len(part),
         words.move: move_plain,
         words.numbers: lambda address: address,
         words.prefetch: lambda column, i: None,

@@ -35,6 +35,17 @@ def _small(builder: Any, access: Any) -> Any:
     return access
 
 
+def _stay(builder: Any) -> None:
+    """Keep what was read before from being read only on the branch that needs it.
+
+    A `combine` with a branch then reads all rows alike, and is vectorized with straight reads.
+    """
+    from llvmlite import ir
+
+    kind = ir.FunctionType(ir.VoidType(), ())
+    builder.call(builder.module.declare_intrinsic("llvm.sideeffect", (), kind), ())
+
+
 def _loader(own: str = "", other: str = "", small: bool = False) -> Any:
     """load(base, offset, like): the number `offset` bytes from `base`, of the type of `like`."""
 
@@ -46,6 +57,8 @@ def _loader(own: str = "", other: str = "", small: bool = False) -> Any:
             model = context.data_model_manager[kind]
             found = builder.load(_place(context, builder, args[0], args[1], model))
             found = _small(builder, found) if small and kind == types.int64 else found
+            if small:
+                _stay(builder)
             return model.from_data(builder, _apart(builder, found, own, other) if own else found)
 
         return kind(types.int64, types.int64, kind), generate

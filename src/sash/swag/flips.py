@@ -105,23 +105,63 @@ def from_anchor(new: Coming, anchor: int) -> Coming:
     return Coming(xs, first, old, ahead, anchor, windows, shift, piece)
 
 
-def fill(q: Any, new: Coming, f: int, b: int, e: int, end: int, back: Partial) -> Partial:
-    """Suffixes of items b - 1 to f, and prefixes of the back list up to items e to end.
+class Lists(NamedTuple):
+    """How far two lists are filled: the front list of the next flip down to item f, and the back
+    list of this one up to item e - 1."""
+
+    f: int
+    suffix: Partial
+    e: int
+    back: Partial
+
+
+def fill(q: Any, new: Coming, at: Lists, f: int, e: int) -> Lists:
+    """Suffixes down to item f, and prefixes of the back list up to items before e.
 
     Neither waits for the other, so a processor works on both at once.
     """
-    suffix = one(q)
-    prefixes = straight(new.ahead, e - new.anchor)
-    put(prefixes, 0, back)
-    both = max(0, min(b - max(f, new.old), end - e))
+    suffix, back = at.suffix, at.back
+    prefixes = straight(new.ahead, at.e - new.anchor + 1)
+    both = both_coming(new, at, f, e)
     for k in range(both):
-        suffix = put(q.part, b - 1 - k, combine(coming(q, new, b - 1 - k), suffix))
-        back = put(prefixes, k + 1, combine(back, coming(q, new, e + k)))
-    for j in range(b - both - 1, f - 1, -1):
+        suffix = put(q.part, at.f - 1 - k, combine(coming(q, new, at.f - 1 - k), suffix))
+        back = put(prefixes, k, combine(back, coming(q, new, at.e + k)))
+    for j in range(at.f - both - 1, f - 1, -1):
         suffix = put(q.part, j, combine(item_or_cell(q, new, j), suffix))
-    for k in range(both, end - e):
-        back = put(prefixes, k + 1, combine(back, coming(q, new, e + k)))
-    return back
+    for k in range(both, e - at.e):
+        back = put(prefixes, k, combine(back, coming(q, new, at.e + k)))
+    return Lists(f, suffix, e, back)
+
+
+def both_coming(new: Coming, at: Lists, f: int, e: int) -> int:
+    """How many items both lists get that are inserted now."""
+    return max(0, min(at.f - max(f, new.old), e - at.e))
+
+
+def fill_and_bring(q: Any, new: Coming, at: Lists, f: int, e: int, i: int, n: int) -> Lists:
+    """As `fill`; also brings together what the answers of rows i to i + n - 1 need.
+
+    Each combine of a list waits for the one before. A processor brings partials meanwhile, so a
+    `combine` that takes long costs little more.
+    """
+    suffix, back = at.suffix, at.back
+    prefixes = straight(new.ahead, at.e - new.anchor + 1)
+    together = min(n, both_coming(new, at, f, e))
+    for k in range(together):
+        suffix = put(q.part, at.f - 1 - k, combine(coming(q, new, at.f - 1 - k), suffix))
+        back = put(prefixes, k, combine(back, coming(q, new, at.e + k)))
+        bring(q, new, i, k)
+    for k in range(together, n):
+        bring(q, new, i, k)
+    return fill(q, new, Lists(at.f - together, suffix, at.e + together, back), f, e)
+
+
+def bring(q: Any, new: Coming, i: int, k: int) -> None:
+    """Bring the suffix and the prefix of row i + k to their places in the group of row i."""
+    begins, ends, shift = numbers(new.windows.lo), numbers(new.windows.hi), new.shift
+    ahead = straight(new.ahead, 0)
+    put(ahead, k, get(q.part, begins[i + k] - shift))
+    put(ahead, GROUP + k, get(ahead, ends[i + k] - shift - new.anchor))
 
 
 def coming(q: Any, new: Coming, j: int) -> Partial:
@@ -134,25 +174,32 @@ def item_or_cell(q: Any, new: Coming, j: int) -> Partial:
     return coming(q, new, j) if j >= new.old else get(q.part, j)
 
 
-def answer(q: Any, new: Coming, i: int, stop: int, out: Any) -> None:
-    """The answers of rows i to stop - 1: suffixes and prefixes, combined."""
+def fill_and_answer(q: Any, new: Coming, at: Lists, f: int, i: int, stop: int, out: Any) -> Partial:
+    """The answers of rows i to stop - 1, suffixes and prefixes combined; and the back list.
+
+    Fills the prefixes that these need, and the next flip's suffixes down to item f.
+    """
     windows, shift = new.windows, new.shift
     begins, ends, shape = numbers(windows.lo), numbers(windows.hi), windows.shape
     step = shape == IN_STEP
     even = shape & EVEN != 0
+    e = row_at(windows.hi, ends, stop - 1, step) - shift
     if step or (by_one(begins, i, stop, even) and by_one(ends, i, stop, even)):
+        at = fill(q, new, at, f, e)
         begin = row_at(windows.lo, begins, i, step) - shift
         end = row_at(windows.hi, ends, i, step) - shift
         answer_in_step(q, new, begin, end, i, stop, out)
     elif shape & SOME and state_size(q) > 2:
-        answer_in_groups(q, new, i, stop, out)
+        at = answer_in_groups(q, new, at, f, i, stop, out)
     else:
+        at = fill(q, new, at, f, e)
         prefixes = straight(new.ahead, 0)
         for k in range(i, stop):
             if begins[k] < ends[k]:
                 suffix = get(q.part, begins[k] - shift)
                 prefix = get(prefixes, ends[k] - shift - new.anchor)
                 give(out, k, lower(hold(q, ANSWER, combine(suffix, prefix))))
+    return at.back
 
 
 def by_one(rows: Any, i: int, stop: int, even: bool) -> bool:
@@ -170,21 +217,25 @@ def by_one(rows: Any, i: int, stop: int, even: bool) -> bool:
     return others == 0
 
 
-def answer_in_groups(q: Any, new: Coming, i: int, stop: int, out: Any) -> None:
-    """The answers of rows i to stop - 1, of which none has an empty window.
+def answer_in_groups(q: Any, new: Coming, at: Lists, f: int, i: int, stop: int, out: Any) -> Lists:
+    """As `fill_and_answer`, where none of the windows is empty; gives how far lists are filled.
 
     What a group of them needs is first brought together: where a state has several numbers, a
-    processor then combines several rows at once, which pays for the way.
+    processor then combines several rows at once, which pays for the way. It is brought while
+    lists are filled for the next group.
     """
-    begins, ends, shift = numbers(new.windows.lo), numbers(new.windows.hi), new.shift
-    ahead = suffixes = straight(new.ahead, 0)
-    prefixes = straight(new.ahead, GROUP)
-    for k in range(i, stop, GROUP):
-        n = min(GROUP, stop - k)
-        for j in range(n):
-            put(suffixes, j, get(q.part, begins[k + j] - shift))
-            put(prefixes, j, get(ahead, ends[k + j] - shift - new.anchor))
-        answer_group(q, suffixes, prefixes, k, n, out)
+    ends, shift = numbers(new.windows.hi), new.shift
+    suffixes, prefixes = straight(new.ahead, 0), straight(new.ahead, GROUP)
+    last = k = i
+    while last < stop:
+        after = min(stop, k + GROUP)
+        groups = max(1, (stop - k + GROUP - 1) // GROUP)
+        to = at.f - (at.f - f) // groups
+        e = max(at.e, ends[after - 1] - shift)
+        at = fill_and_bring(q, new, at, to, e, last, k - last)
+        answer_group(q, suffixes, prefixes, last, k - last, out)
+        last, k = k, after
+    return at
 
 
 def answer_group(q: Any, suffixes: Any, prefixes: Any, i: int, n: int, out: Any) -> None:

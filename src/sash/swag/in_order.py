@@ -227,7 +227,7 @@ class InOrder(InOrderState):
 
     def _follow(self, xs: Any, asked: Asked, allocate: Allocate) -> tuple[Any, Any]:
         columns = None if isinstance(xs, list) else self._columns(xs)
-        self._memory.reserve_ring(self._at, max(asked.longest, len(self)) + 1)
+        self._memory.reserve_ring(self._at, self._room(asked.longest))
         driver = type(self).following
         if columns is None and not self.rewrites:  # its totals are of more than a window, and
             driver = drivers.follow  # objects such as lists grow with them
@@ -273,6 +273,10 @@ class InOrder(InOrderState):
         )  # fmt: skip
         self._at = left(at, self._memory.held)
         return out.arrays()
+
+    def _room(self, longest: int) -> int:
+        """How many cells `following` needs for windows of up to so many items."""
+        return max(longest, len(self)) + 1
 
     def _cells_ahead(self, lo: int, hi: int, longest: int) -> int:
         """How many partials `following` keeps of items up to lo and hi, the last row's bounds."""

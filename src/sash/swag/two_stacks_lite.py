@@ -35,17 +35,20 @@ from sash.kernel.words import (
     one,
     outlined,
     put,
+    straight,
+    straight_run,
 )
 from sash.monoids.monoid import Monoid
 from sash.swag.flips import (
     GROUP,
     Coming,
     Further,
+    Lists,
     Piece,
-    answer,
     answer_named,
     answer_with_rows,
     fill,
+    fill_and_answer,
     from_anchor,
     further_row,
 )
@@ -54,6 +57,9 @@ from sash.swag.inputs import Asked
 from sash.swag.window import Use, agree
 
 BACK = FIRST_FREE
+
+GAP = 16
+"""Items between two front lists that there is always room for."""
 
 
 class At(NamedTuple):
@@ -146,6 +152,7 @@ def flip_by_flip(q: Any, at: At, new: Coming, piece: Piece | None, out: Any) -> 
     The rows between two flips are those whose windows begin before b. Their answers are a
     suffix of the front list, which is in its cell, and a prefix of the back list, which
     `ahead` gets. `ahead` begins again with each flip, so that it stays in the processor's cache.
+    While these are answered, the front list of the next flip is filled, where there is room.
 
     Where an argument is None, numba does not compile what a test for that leaves out: the steps
     that only a piece needs, a quarter of its time.
@@ -154,27 +161,32 @@ def flip_by_flip(q: Any, at: At, new: Coming, piece: Piece | None, out: Any) -> 
     begins, ends, n = numbers(windows.lo), numbers(windows.hi), windows.n
     in_step = windows.shape == IN_STEP
     f, b, e, back = at
-    i = left = 0
+    i = left = filled = 0
     if piece is not None:
         left = piece.named
     while i < n:
         begin = row_at(windows.lo, begins, i, in_step) - shift
         end = row_at(windows.hi, ends, i, in_step) - shift
         if begin < end:
-            flipped = begin
+            lacking = begin >= b and filled != end
             if begin >= b:
-                b = e = flipped = end
+                b = e = end
                 back = one(q)
             stop = rows_before(windows, i, b + shift)
             end = row_at(windows.hi, ends, stop - 1, in_step) - shift
             new = from_anchor(new, e - 2 * GROUP)
-            back = fill(q, new, begin, flipped, e, end, back)
+            put(straight(new.ahead, 2 * GROUP), 0, back)
+            if lacking:
+                _, _, e, back = fill(q, new, Lists(b, one(q), e, back), begin, end)
+            f, filled = next_front(q, new, begin, stop)
+            lists = Lists(filled, one(q), e, back)
             if piece is None:
-                answer(q, new, i, stop, out)
+                back = fill_and_answer(q, new, lists, f, i, stop, out)
             elif piece.alone:
+                back = fill(q, new, lists, f, end).back
                 answer_with_rows(q, new, i, stop, out)
             else:
-                answer(q, new, i, stop, out)
+                back = fill_and_answer(q, new, lists, f, i, stop, out)
                 left = answer_named(q, new, left, stop, out)
             f, e, i = row_at(windows.lo, begins, stop - 1, in_step) - shift, end, stop
         else:
@@ -192,6 +204,18 @@ def answer_empty(q: Any, new: Coming, i: int, out: Any) -> None:
     """The answer of window i, which has no rows but those of a further piece."""
     if new.piece.alone:
         give(out, i, lower(hold(q, ANSWER, further_row(q, new, i))))
+
+
+def next_front(q: Any, new: Coming, begin: int, stop: int) -> tuple[int, int]:
+    """The items of the front list that row `stop` begins with, the first and the one after the
+    last; none, 0 and 0, where it has no window, or cells that items from `begin` on are in."""
+    windows, shift = new.windows, new.shift
+    begins, ends, in_step = numbers(windows.lo), numbers(windows.hi), windows.shape == IN_STEP
+    if stop == windows.n:
+        return 0, 0
+    f = row_at(windows.lo, begins, stop, in_step) - shift
+    b = row_at(windows.hi, ends, stop, in_step) - shift
+    return (f, b) if f < b and b - begin <= straight_run(q.part, 0) else (0, 0)
 
 
 STRIDE = 16
@@ -223,13 +247,16 @@ class TwoStacksLite(InOrder):
     scratch = 1
     following = follow
 
+    def _room(self, longest: int) -> int:
+        return 2 * max(longest, len(self)) + GAP  # two front lists, and items between them
+
     def follow_with(
         self, xs: Any, asked: Asked, further: Further, allocate: Allocate = new_array
     ) -> tuple[Any, Any]:
         """As `follow`, with a further piece of each window combined before answers are given."""
         with Use(self), self._whole():
             columns = None if isinstance(xs, list) else self._columns(xs)
-            self._memory.reserve_ring(self._at, max(asked.longest, len(self)) + 1)
+            self._memory.reserve_ring(self._at, self._room(asked.longest))
             return self._follow_by(follow_with, columns, xs, asked, allocate, further)
 
     def compiles_with(self, xs: Any, monoid: Monoid) -> bool:
