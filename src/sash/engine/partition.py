@@ -16,18 +16,7 @@ import numpy as np
 
 from sash.kernel.compiled import Target, compiled
 from sash.kernel.layout import Layout
-from sash.kernel.words import (
-    Int8,
-    Int32,
-    Int64,
-    Memory,
-    Partials,
-    attach,
-    get,
-    prefetch,
-    put,
-    straight,
-)
+from sash.kernel.words import Int32, Int64, Memory, Partials, attach, get, prefetch, put, straight
 from sash.monoids.monoid import Monoid, same
 
 
@@ -124,44 +113,6 @@ def gather(memory: Memory, begin: int, end: int) -> int:
     q = attach(memory)
     for i in range(begin, end):
         put(q.to, i, get(q.source, q.places[i]))
-    return 0
-
-
-class Flagged(NamedTuple):
-    """The columns that `scatter_flagged` reads and writes."""
-
-    source: Int64
-    flags: Int8
-    to: Int64
-    places: Int32
-    held: int
-
-
-def scatter_flagged(memory: Memory, begin: int, end: int) -> int:
-    """Row i goes to its place, with its flag in the lowest bit."""
-    q = attach(memory)
-    for i in range(begin, end):
-        if i + AHEAD < end:
-            prefetch(q.to, q.places[i + AHEAD])
-        q.to[q.places[i]] = 2 * q.source[i] + q.flags[i]
-    return 0
-
-
-class Split(NamedTuple):
-    """The columns that `split_flagged` reads and writes."""
-
-    cells: Int64
-    flags: Int8
-    held: int
-
-
-def split_flagged(memory: Memory, begin: int, end: int) -> int:
-    """Numbers without their flags, and the flags."""
-    q = attach(memory)
-    for i in range(begin, end):
-        cell = q.cells[i]
-        q.flags[i] = cell & 1
-        q.cells[i] = cell >> 1
     return 0
 
 
