@@ -68,6 +68,46 @@ def test_rows_come_in_order_and_back(n: int, keys: int | None, how: str, threads
         assert found.back(found.into(rows)).equals(rows)
 
 
+@pytest.mark.parametrize("furthest", [3, 2**62 - 1])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_booleans_go_with_times(sign: int, furthest: int, threads: Team) -> None:
+    """Times from the first to the last that have a bit to spare, ascending or descending."""
+    rng, n = np.random.default_rng(furthest), 500
+    inner = rng.integers(-furthest - 1, furthest, n - 2, endpoint=True)
+    times = np.sort([-furthest - 1, *inner, furthest])[::sign]
+    found = arranged(Codes(rng.integers(0, 7, n), 7), np.arange(n), threads)
+    assert found is not None
+    flags, column = pa.array(rng.random(n + 3) < 0.5).slice(3), pa.array(times)
+    for each in (
+        column,
+        column.cast(pa.timestamp("us", "UTC")),
+        pa.concat_arrays([column] * 2)[n:],
+    ):
+        both = found.into_with(each, flags)
+        assert both is not None
+        assert both[0].equals(found.into(each))
+        assert both[1].equals(found.into(flags))
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        pa.array([0, 1, 2**62]),
+        pa.array([-(2**62) - 1, 0, 1]),
+        pa.array([0, None, 2]),
+        pa.array([0, 1, 2], pa.uint64()),
+        pa.array([0, 1, 2], pa.int32()),
+        pa.array([0.0, 1.0, 2.0]),
+    ],
+    ids=str,
+)
+def test_times_without_a_bit_to_spare_go_alone(times: pa.Array, threads: Team) -> None:
+    found = arranged(Codes(np.array([1, 0, 1]), 2), np.arange(3), threads)
+    assert found is not None
+    assert found.into_with(times, pa.array([True, False, True])) is None
+    assert found.into_with(pa.array([0, 1, 2]), pa.array([True, None, True])) is None
+
+
 COLUMNS = {
     "int8": pa.array([1, None, 3, -4, 5], pa.int8()),
     "int16": pa.array([1, 2, 3, -4, 5], pa.int16()),

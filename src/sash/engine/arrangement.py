@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from sash.engine import partition as loops
 from sash.engine.fixed import Filling, is_movable, rebuilt, room
+from sash.engine.flagged import scattered, takes_flags
 from sash.engine.team import Team
 
 INT64 = np.dtype(np.int64)
@@ -62,6 +63,16 @@ class Arrangement:
         if not is_movable(column.type):
             return column.take(pa.array(self.order))
         return rebuilt(column, lambda cells: self._move(cells, self._by_rank))
+
+    def into_with(
+        self, column: pa.Array, flags: pa.BooleanArray
+    ) -> tuple[pa.Array, pa.BooleanArray] | None:
+        """The rows of the column of time and of one of booleans in order, moved together; None:
+        they cannot be."""
+        narrow = self._by_rank and self._places.dtype == np.int32
+        if not narrow or flags.null_count or not takes_flags(column):
+            return None
+        return scattered(column, flags, self._places, self._team)
 
     def back(self, column: pa.Array) -> pa.Array:
         """A column of answers in the order that rows had."""

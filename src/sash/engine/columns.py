@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sash.engine.fixed import cells_of, column_of, is_fixed, known_of, set_bits
+from sash.engine.fixed import is_fixed, set_bits
 
 EXACT = Context(prec=96)
 """Decimals of up to 76 digits, and what is between them, without rounding."""
@@ -96,9 +96,17 @@ def with_empty(
     if isinstance(values, list):
         filling = [nothing if e else v for v, e in zip(values, empty.tolist(), strict=True)]
         return answers_as(filling, nulls, kind)
-    few = set_bits(np.packbits(empty, bitorder="little"))
+    packed = np.packbits(empty, bitorder="little")
+    few = set_bits(packed)
     values[few] = np.zeros(1, values.dtype)[0]
-    return filled(answers_as(values, nulls, kind), empty, nothing)
+    array = answers_as(values, nulls, kind)
+    if not len(few) or nothing is not None or not is_fixed(array.type) or array.offset:
+        return filled(array, empty, nothing)
+    known = ~packed  # values stay in place
+    if array.null_count:
+        known &= np.frombuffer(array.buffers()[0], np.uint8, len(known))
+    buffers = [pa.py_buffer(known), array.buffers()[1]]
+    return pa.Array.from_buffers(array.type, len(array), buffers)
 
 
 def array_of(values: np.ndarray, nulls: np.ndarray | None) -> pa.Array:
@@ -139,9 +147,6 @@ def filled(array: pa.Array, empty: np.ndarray, nothing: Any) -> pa.Array:
     """Answers with `nothing` where a window is empty."""
     if not empty.any():
         return array
-    if nothing is None and is_fixed(array.type) and array.offset == 0:  # values stay in place
-        known = ~empty if not array.null_count else known_of(array).view(np.bool_) & ~empty
-        return column_of(array.type, cells_of(array), known)
     value = fields(nothing)
     if isinstance(value, tuple) and pa.types.is_struct(array.type):
         value = {f.name: part for f, part in zip(array.type, value, strict=True)}

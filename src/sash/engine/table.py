@@ -66,7 +66,14 @@ def needed_columns(query: Query, table: pa.Table, order: Arrangement | None) -> 
     if order is None:
         return needed
     columns = {name: one_array(needed.column(name)) for name in needed.column_names}
-    return pa.table({name: in_order(name, c, query, order) for name, c in columns.items()})
+    found: dict[str, pa.Array] = {}
+    flags = next((name for name, c in columns.items() if pa.types.is_boolean(c.type)), None)
+    if flags is not None:
+        both = order.into_with(columns[query.time], columns[flags])
+        found = {} if both is None else dict(zip((query.time, flags), both, strict=True))
+    others = {name: c for name, c in columns.items() if name not in found}
+    found |= {name: in_order(name, c, query, order) for name, c in others.items()}
+    return pa.table({name: found[name] for name in columns})
 
 
 def starts_of(codes: Codes | None, order: Arrangement | None, team: Team) -> np.ndarray | None:
