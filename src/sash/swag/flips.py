@@ -183,16 +183,15 @@ def fill_and_answer(q: Any, new: Coming, at: Lists, f: int, i: int, stop: int, o
     begins, ends, shape = numbers(windows.lo), numbers(windows.hi), windows.shape
     step = shape == IN_STEP
     even = shape & EVEN != 0
-    e = row_at(windows.hi, ends, stop - 1, step) - shift
-    if step or (by_one(begins, i, stop, even) and by_one(ends, i, stop, even)):
-        at = fill(q, new, at, f, e)
+    by_step = step or (by_one(begins, i, stop, even) and by_one(ends, i, stop, even))
+    if not by_step and shape & SOME and state_size(q) > 2:
+        return answer_in_groups(q, new, at, f, i, stop, out).back
+    at = fill(q, new, at, f, row_at(windows.hi, ends, stop - 1, step) - shift)
+    if by_step:
         begin = row_at(windows.lo, begins, i, step) - shift
         end = row_at(windows.hi, ends, i, step) - shift
         answer_in_step(q, new, begin, end, i, stop, out)
-    elif shape & SOME and state_size(q) > 2:
-        at = answer_in_groups(q, new, at, f, i, stop, out)
     else:
-        at = fill(q, new, at, f, e)
         prefixes = straight(new.ahead, 0)
         for k in range(i, stop):
             if begins[k] < ends[k]:
