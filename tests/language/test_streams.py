@@ -235,6 +235,21 @@ def test_windows_of_several_kinds_with_other_closed_ends() -> None:
     assert live.explain().plan.slices[0].period == 1
 
 
+@pytest.mark.parametrize("size", [1, 23])
+@pytest.mark.parametrize("closed", ["right", "both", "neither"])
+def test_changed_windows_with_other_closed_ends(closed: Any, size: int) -> None:
+    table = duck.sample(150, 8, keys=4)
+    kinds = [sash.sliding(6, 2, closed=closed), sash.sliding(9, 3)]
+    for several in (False, True):
+        asked = {"n": sf.count().over(kinds[0]), "m": sf.median("x").over(kinds[0])}
+        if several:
+            asked = {"n": sf.count().over(kinds[0]), "s": sf.max("i").over(kinds[1])}
+        wanted = sash.windowed(table, "k", time="t", emit="changes").every().agg(**asked)
+        live = sash.stream(by="k", time="t", delay=3, emit="changes").every().agg(**asked)
+        found = windows_of(live, table, size, table["t"][-1].as_py() + 1000)
+        assert found == in_order(wanted)
+
+
 def test_closed_ends_need_times_that_have_steps() -> None:
     two = sash.range_between(-2, 0)
     live = sash.stream(time="t").every(2, closed="right").agg(n=sf.count().over(two))

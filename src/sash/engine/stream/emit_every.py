@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from sash.engine.changed import ChangedWindows
 from sash.engine.columns import numbers, one_array
@@ -11,7 +13,9 @@ from sash.engine.stream.pages import CHECK, KEY
 from sash.engine.stream.row_slides import RowSlides
 from sash.engine.stream.sealing import by_key, cut, due_until, joined, passed, sealed, wait
 from sash.engine.stream.shard_state import ShardState
-from sash.engine.stream.sliced import SlicedWindows
+from sash.engine.stream.sliced import CLOSED_ABOVE, SlicedWindows
+from sash.plan.periodic import KIND
+from sash.windows.frames import Sliding
 
 EVERY = "every"
 """The name of the tails that keys have for windows by rows."""
@@ -153,5 +157,15 @@ class FinalWindows:
         if not definition.kept.steps_back:
             return found
         found = ChangedWindows(definition.plan).of(found)
-        ends = numbers(one_array(found.column("window_end")))
-        return found if before is None else found.filter(pa.array(ends > before))
+        return found if before is None else found.filter(pa.array(self._complete(found) > before))
+
+    def _complete(self, windows: pa.Table) -> np.ndarray:
+        """From which watermark on each window is complete: one step later, where it has the rows
+        at its end."""
+        ends = numbers(one_array(windows.column("window_end")))
+        kinds = [kind for kind in self._sliced.every.kinds if isinstance(kind, Sliding)]
+        closed = [str(kind) for kind in kinds if kind.closed in CLOSED_ABOVE]
+        if len(kinds) == 1:
+            return ends + len(closed)
+        own = pc.is_in(windows.column(KIND), pa.array(closed, pa.string()))
+        return ends + np.asarray(one_array(own).cast(pa.int8()))

@@ -32,13 +32,17 @@ from sash.plan.reach import steps_of
 from sash.plan.slicing import steps_within
 from sash.windows.frames import Sliding
 
+CLOSED_ABOVE = ("right", "both")
+"""The values of `closed` with which a window has the rows at its end."""
+
 
 class SlicedWindows:
     """The windows of a definition with `every`, of one or several kinds, in a forest of slices."""
 
     def __init__(self, definition: StreamDefinition) -> None:
-        plan = definition.plan
-        self.definition, self.plan = definition, plan
+        plan, every = definition.plan, definition.plan.query.every
+        assert every is not None
+        self.definition, self.plan, self.every = definition, plan, every
         self.kinds = [KindOfWindows(definition, frame) for frame in plan.frames]
         self.slices = Slices(definition)
         self.states = [state for kind in self.kinds for state in kind.states]
@@ -174,7 +178,7 @@ class RereadWindows:
         self._size = definition.kept.behind
         kind = self.plan.frames[0].frame
         assert isinstance(kind, Sliding)
-        self._closed = int(kind.closed in ("right", "both"))
+        self._closed = int(kind.closed in CLOSED_ABOVE)
 
     def answer(self, forest: Forest, before: float | None, now: float) -> pa.Table | None:
         """The windows that the watermark has passed; no row is read where there are none."""
