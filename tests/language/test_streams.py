@@ -197,8 +197,9 @@ def test_windows_without_rows_are_those_of_a_table(size: int, slide: int, kind: 
 
 
 @pytest.mark.parametrize("closed", ["right", "both", "neither"])
-@pytest.mark.parametrize(("size", "slide"), [(2, 2), (7, 2), (6, 3), (1, 1)])
-@pytest.mark.parametrize("fill", [False, True])
+@pytest.mark.parametrize(
+    ("size", "slide", "fill"), [(2, 2, True), (7, 2, False), (6, 3, True), (1, 1, True)]
+)
 def test_windows_with_other_closed_ends_are_those_of_a_table(
     size: int, slide: int, closed: Any, fill: bool
 ) -> None:

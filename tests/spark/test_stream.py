@@ -131,6 +131,7 @@ def test_windows_every_slide(spark: SparkSession, tmp_path: Path) -> None:
     assert expected.column_names == columns
 
 
+@pytest.mark.slow
 def test_windows_by_rows(spark: SparkSession, tmp_path: Path) -> None:
     table = streams.rows(np.random.default_rng(3), 300, disorder=120)
     files = [*streams.cut(table, 3), streams.last()]
