@@ -13,6 +13,7 @@ FOREIGN = {
     "monoids/fingerprint.py": {"_lru_cache_wrapper"},
     "spark/asof_near.py": {"_jdf"},
     "spark/gateway.py": {"_gateway", "_jvm"},
+    "spark/session.py": {"_jvm"},
     "spark/split.py": {"_jdf", "_explain_string"},
     "spark/window_spec.py": {
         "_jvm", "_jc", "_jspec", "_frame", "_partitionSpec", "_orderSpec", "_child", "_ascending",
