@@ -57,6 +57,8 @@ class Binder:
         return {name: self._meaning(function.__globals__[name]) for name in used}
 
     def _meaning(self, value: Any) -> Any:
+        if isinstance(value, words.Fact):
+            return self._done[value]
         if not isinstance(value, Function):
             return value
         if value in self._done or self._follow(value):
@@ -67,7 +69,7 @@ class Binder:
 def is_ours(function: Callable[..., Any]) -> bool:
     """Whether a function is an algorithm's or a driver's, written in words."""
     layers = ("sash.kernel", "sash.memory", "sash.swag", "sash.plan", "sash.engine")
-    return function.__module__.startswith(layers)
+    return (function.__module__ or "").startswith(layers)
 
 
 class From:
@@ -102,7 +104,7 @@ def plain_meanings(monoid: Monoid) -> dict[Any, Any]:
         words.combine: monoid.combine,
         words.inverse: monoid.inverse,
         words.one: lambda q: identity,
-        words.state_size: lambda q: len(identity) if isinstance(identity, tuple) else 1,
+        words.WIDE: isinstance(identity, tuple) and len(identity) > 2,
         words.get: operator.getitem,
         words.get_small: operator.getitem,
         words.magnitude: lambda v: 0,  # Python's integers never overflow

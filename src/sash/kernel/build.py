@@ -137,7 +137,7 @@ def _jit(monoid: Monoid, name: str) -> Jit:
     def jit(copy: Any, original: Any) -> Any:
         copy.__name__ = copy.__qualname__ = f"{original.__name__}_{name}"
         inline = not getattr(original, "__outlined__", False)
-        return inner(copy, inline, **_rules(copy, original, monoid))
+        return inner(copy, inline, is_ours(original), **_rules(copy, original, monoid))
 
     return jit
 
@@ -196,7 +196,6 @@ def _meanings(
         **{f"F{i}": d.type(0) for i, d in enumerate(dtypes.values()) if d is not None},
     }  # fmt: skip
     text = source.cell_source(layout, target.chunked) + source.attach_source(dtypes)
-    text += source.size_source(layout)
     if layout.length is None:
         text += source.number_source(layout)
     else:
@@ -212,7 +211,11 @@ def _meanings(
     if answer is not None:
         scope.update(source.constants(answer.layout, "Z", "Y"))
         text += source.give_source(answer.layout, answer.nullable)
-    return {**_compile_words(text, scope, jit), words.cycles: machine.cycles}
+    return {
+        **_compile_words(text, scope, jit),
+        words.cycles: machine.cycles,
+        words.WIDE: len(layout.leaves) > 2,
+    }
 
 
 def _casts(layout: Layout, name: str) -> dict[str, Any]:

@@ -10,15 +10,23 @@ from numba.core.compiler import Compiler
 
 from sash.kernel.machine import JIT
 
+UNUSED = {
+    "with_lifting", "inline_closure_likes", "inline_inlinables", "find_literally",
+    "literal_unroll", "make_function_op_code_to_jit_function", "Rewrite dynamic raises",
+    "inline_overloads", "nopython_rewrites", "dump_parfor_diagnostics",
+}  # fmt: skip
+"""numba's passes over what the kernel language does not have, such as closures and arrays."""
 
-def inner(function: Any, inline: bool, **options: Any) -> Any:
-    """A function that only compiled code calls, jitted.
+
+def inner(function: Any, inline: bool, in_words: bool, **options: Any) -> Any:
+    """A function that only compiled code calls, jitted; `in_words`: in the kernel language.
 
     Compiling takes half as long without the wrappers by which Python would call it, without
     machine code of its own, and without a version of its own for every literal that it is
     called with.
     """
-    options = {**JIT, "forceinline": inline, "pipeline_class": _InnerCompiler, **options}
+    compiler = _WordsCompiler if in_words else _InnerCompiler
+    options = {**JIT, "forceinline": inline, "pipeline_class": compiler, **options}
     jitted = njit(**options, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
     template = jitted.get_call_template
     jitted.get_call_template = lambda args, kws: template(tuple(map(types.unliteral, args)), kws)
@@ -64,3 +72,13 @@ class _InnerCompiler(Compiler):  # type: ignore[misc]
         codegen = self.state.targetctx.codegen()
         self.state.library = _InnerLibrary(codegen, self.state.func_id.func_qualname)
         return super().define_pipelines()
+
+
+class _WordsCompiler(_InnerCompiler):
+    """Without the passes that find nothing in the kernel language, a tenth of the time."""
+
+    def define_pipelines(self) -> Any:
+        pipelines = super().define_pipelines()
+        for pipeline in pipelines:
+            pipeline.passes = [each for each in pipeline.passes if each[0].name() not in UNUSED]
+        return pipelines

@@ -152,11 +152,6 @@ def give_source(layout: Layout, nullable: tuple[bool, ...]) -> str:
     return "def give(out, i, answer):\n" + "".join(f"    {line}\n" for line in lines)
 
 
-def size_source(layout: Layout) -> str:
-    """`state_size(q)`: a constant, so that code for other sizes is left out."""
-    return f"def state_size(q):\n    return {len(layout.leaves)}\n"
-
-
 def attach_source(fields: dict[str, np.dtype | None]) -> str:
     """`attach(memory)`: the columns, from two numbers each and the held rows."""
     made = []

@@ -90,9 +90,20 @@ def word(name: str, meaning: str) -> Callable[..., Any]:
     return unbound
 
 
+class Fact(NamedTuple):
+    """Something that is known when a kernel is made; `bind` replaces it by its value.
+
+    numba does not compile what a test that begins with it leaves out: `if FACT and …:`.
+    """
+
+    name: str
+    meaning: str
+
+
+WIDE = Fact("WIDE", "whether a partial has more than two numbers; a vector is one")
+
 combine = word("combine", "combine(older, younger): the monoid's operator")
 inverse = word("inverse", "inverse(total, old): total without its older part")
-state_size = word("state_size", "state_size(q): how many numbers a partial has; 1 of a vector")
 one = word("one", "one(q): the monoid's identity")
 get = word("get", "get(q.part, i): the partial in cell i")
 straight = word(

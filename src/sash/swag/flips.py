@@ -19,6 +19,7 @@ from sash.kernel.words import (
     IN_STEP,
     SMALL,
     SOME,
+    WIDE,
     Address,
     Partial,
     Windows,
@@ -34,7 +35,6 @@ from sash.kernel.words import (
     numbers,
     one,
     put,
-    state_size,
     straight,
     straight_run,
 )
@@ -184,7 +184,7 @@ def fill_and_answer(q: Any, new: Coming, at: Lists, f: int, i: int, stop: int, o
     step = shape == IN_STEP
     even = shape & EVEN != 0
     by_step = step or (by_one(begins, i, stop, even) and by_one(ends, i, stop, even))
-    if not by_step and shape & SOME and state_size(q) > 2:
+    if WIDE and shape & SOME and not by_step:
         return answer_in_groups(q, new, at, f, i, stop, out).back
     at = fill(q, new, at, f, row_at(windows.hi, ends, stop - 1, step) - shift)
     if by_step:
