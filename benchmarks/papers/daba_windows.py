@@ -50,7 +50,9 @@ MEDIAN = 2
 def windows(size: Size, operator: str, n: int, xs: np.ndarray) -> dict[str, Callable[[], Any]]:
     """How to make a window of each algorithm that takes part."""
     monoid = OPERATORS[operator].monoid().of(kind(xs))
-    found = {**COMPETITORS, **(OTHERS if size is Size.FULL else {})}
+    found: dict[str, Callable[..., Any]] = {**COMPETITORS}
+    if size is Size.FULL:
+        found.update(OTHERS)
     if n > MOST_RECALCULATED:
         found.pop("Recalc", None)
     if monoid.inverse is None:
