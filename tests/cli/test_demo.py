@@ -1,7 +1,8 @@
-"""The demo's runs: in process as a command of its own; `tests/ground` runs all of it."""
+"""The demo's runs in batches; `tests/ground` runs all of it, with the stream."""
 
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyarrow import parquet
@@ -11,13 +12,23 @@ from sash.cli.call import Outcome
 from sash.cli.errors import EndError
 
 
-def test_in_process_is_a_run_of_the_pipeline_file(tmp_path: Path) -> None:
-    pipeline = demo.prepare(tmp_path / "demo", 500)
+def test_runs_in_process_and_on_spark_have_the_same_answers(tmp_path: Path, spark: Any) -> None:
+    pipeline = demo.prepare(tmp_path / "demo", 2000)
     outcome = demo_runs.in_process(pipeline, demo.LOCAL)
     answers = parquet.read_table(tmp_path / "demo" / demo.LOCAL)
-    assert len(answers) == outcome.rows == 500
-    assert {*pipeline.aggregations} <= {*answers.column_names}
+    names = [*pipeline.aggregations]
+    assert len(answers) == outcome.rows == 2000
+    assert {*names} <= {*answers.column_names}
     assert not (tmp_path / "demo" / demo.FEATURES).exists()  # which is Spark's to write
+    assert demo_runs.batch(pipeline, spark).rows == 2000
+    framed = demo_runs.writing_to(pipeline, demo.FRAMES)
+    assert demo_runs.native(framed, spark).rows == 2000
+    whole, frames = (
+        parquet.read_table(tmp_path / "demo" / name) for name in (demo.FEATURES, demo.FRAMES)
+    )
+    assert demo.differing(whole, answers, names) == dict.fromkeys(names, 0)
+    native = [*demo_runs.NATIVE]
+    assert demo.differing(whole, frames, native) == dict.fromkeys(native, 0)
 
 
 def test_a_run_that_fails_says_why_in_one_line(tmp_path: Path) -> None:

@@ -97,7 +97,8 @@ def pairs(cases: list[Case]) -> list[Pair]:
 
 
 def is_quick(pair: Pair) -> bool:
-    """Compiling takes a second a kernel: by default each algorithm once, DABA Lite with all."""
+    """Compiling takes a second a kernel: by default each algorithm once, DABA Lite with vectors
+    too."""
     algorithm, case, compiled = pair
     first = case is fitting(algorithm, CORE)[0]
-    return not compiled or first or algorithm is swag.DABALite
+    return not compiled or first or (algorithm is swag.DABALite and case.make is bits)

@@ -98,8 +98,8 @@ def test_every_algorithm_gives_what_recalculation_gives(algorithm: str, monkeypa
         ({}, sf.sum("i").over(sash.rows(50)), "SubtractOnEvict"),
         ({}, sf.sum("x").over(sash.rows(50)), "TwoStacksLite"),
         ({}, sf.sum("x").over(sash.policy(lambda total, old: total - old > 5)), "AMTA"),
-        ({}, sf.max("x").over(sash.rows_between(sf.col("lo"), sf.col("hi"))), "FiBA"),
-        ({"algorithm": "FiBA"}, sf.apply(OF_NUMBERS, "i").over(sash.rows(50)), "FiBA"),
+        ({}, sf.sum("n").over(sash.rows_between(sf.col("lo"), sf.col("hi"))), "FiBA"),
+        ({"algorithm": "FiBA"}, sf.apply(affine(), "n").over(sash.rows(50)), "FiBA"),
         ({"algorithm": "FlatFIT"}, sf.max("x").over(sash.rows(50)), "FlatFIT"),
         ({"algorithm": "LogMTA"}, sf.sum("x").over(sash.policy(lambda t, o: t > 5)), "LogMTA"),
     ],
@@ -108,6 +108,7 @@ def test_a_need_leads_to_its_algorithm(
     options: dict[str, Any], aggregation: sf.Aggregation, algorithm: str
 ) -> None:
     table = sample(200, 3)
+    table = table.append_column("n", table["i"].cast(pa.int64()))
     for name, bound in (("lo", -3), ("hi", 1)):
         table = table.append_column(name, pa.array([bound] * 200))
     told: Explanation = sash.windowed(table, "k", time="s", **options).explain(a=aggregation)

@@ -149,7 +149,7 @@ ALL_WAYS = {
     "mean": lambda: sf.mean("i"), "words": lambda: sf.concat("w"),
     "list": lambda: sf.collect_list("w"),
     "distinct": lambda: sf.count_distinct("i"), "first": lambda: sf.first("w"),
-    "who": lambda: sf.argmax("i", "w"),
+    "who": lambda: sf.argmax("x", "w"),
 }  # fmt: skip
 """States over slices, of numbers and of objects, and those that follow rows."""
 

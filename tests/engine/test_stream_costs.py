@@ -226,7 +226,7 @@ FLAT = {
         {},
         "flat: sf.apply(monoids.Quantiles(at=…), …); or a shorter window",
     ),
-    "exclude": (sf.sum("x"), {"exclude": "current row"}, "flat: the same frame without exclude"),
+    "exclude": (sf.max("s"), {"exclude": "current row"}, "flat: the same frame without exclude"),
     "most": (sf.sum("x"), {"most": 5}, "flat: the same frame without exclude, most"),
 }
 

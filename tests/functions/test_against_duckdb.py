@@ -17,7 +17,6 @@ from sash.testing import alike
 
 rng = np.random.default_rng(17)
 N = 250
-SIZES = (5, 23)  # the first windows have fewer rows; up to 4 another algorithm is compiled too
 
 
 def some(values: Any, kind: pa.DataType) -> pa.Array:
@@ -96,8 +95,15 @@ def plain(value: Any, empty: Any) -> Any:
     return int(value) if isinstance(value, Decimal) else value
 
 
+@pytest.fixture(scope="module", params=[(2, 4), pytest.param((5, 23), marks=pytest.mark.slow)])
+def sizes(request: pytest.FixtureRequest) -> tuple[int, int]:
+    """Of windows: the first have fewer rows. From 5 rows on another algorithm is compiled, which
+    takes three times as long."""
+    return request.param  # type: ignore[no-any-return]
+
+
 @pytest.fixture(scope="module")
-def duck() -> dict[int, list[dict[str, Any]]]:
+def duck(sizes: tuple[int, int]) -> dict[int, list[dict[str, Any]]]:
     """For windows of some sizes, DuckDB's answers row by row."""
     connection = duckdb.connect()
     connection.register("rows", TABLE)
@@ -107,18 +113,18 @@ def duck() -> dict[int, list[dict[str, Any]]]:
             f"SELECT {columns} FROM rows a JOIN rows b ON b.t BETWEEN a.t - {size - 1} AND a.t "
             "GROUP BY a.t ORDER BY a.t"
         ).to_arrow_table().to_pylist()
-        for size in SIZES
+        for size in sizes
     }  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def ours() -> dict[int, pa.Table]:
+def ours(sizes: tuple[int, int]) -> dict[int, pa.Table]:
     """The same from Sash, all in one call, where those that can share a state do."""
     return {
         size: sash.windowed(TABLE, time="t").agg(
             **{f"_{name}": a.over(sash.rows(size)) for name, (a, _) in CASES.items()}
         )
-        for size in SIZES
+        for size in sizes
     }
 
 
@@ -126,8 +132,8 @@ EMPTY: dict[str, Any] = {name: [] for name in ("list", "top_k", "first_k", "last
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_windows_over_a_table(name: str, ours: Any, duck: Any) -> None:
-    for size in SIZES:
+def test_windows_over_a_table(name: str, sizes: tuple[int, int], ours: Any, duck: Any) -> None:
+    for size in sizes:
         answers = ours[size][f"_{name}"].to_pylist()
         for i, (answer, row) in enumerate(zip(answers, duck[size], strict=True)):
             expected = plain(row[name], EMPTY.get(name))

@@ -51,35 +51,46 @@ NS = np.array([0, 10**9, 5 * 10**9, 7200 * 10**9, 7201 * 10**9]) + 1_700_000_000
 XS = [1.0, -2.0, None, 4.0, 8.0]
 
 
+DECAYED = {
+    "total": sf.decayed_sum("x", half_life="1 h"),
+    "mean": sf.decayed_mean("x", half_life="1 h"),
+    "known": sf.decayed_count("x", half_life="1 h"),
+    "rows": sf.decayed_count(half_life="1 h"),
+}
+
+
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
-@pytest.mark.parametrize("frame", ["2 hours", "lifetime"])
-def test_windows_over_times_of_every_unit(unit: str, frame: str) -> None:
+@pytest.mark.parametrize(
+    ("frame", "names"),
+    [
+        ("2 hours", ("total", "mean", "known")),  # one state of all three
+        pytest.param("2 hours", ("rows",), marks=pytest.mark.slow),
+        ("lifetime", tuple(DECAYED)),
+    ],
+)
+def test_windows_over_times_of_every_unit(unit: str, frame: str, names: tuple[str, ...]) -> None:
     table = pa.table({"ts": pa.array(NS, pa.timestamp("ns")).cast(pa.timestamp(unit)), "x": XS})
     over = sash.lifetime() if frame == "lifetime" else frame
-    found = sash.windowed(table, time="ts").agg(
-        total=sf.decayed_sum("x", half_life="1 h").over(over),
-        mean=sf.decayed_mean("x", half_life="1 h").over(over),
-        known=sf.decayed_count("x", half_life="1 h").over(over),
-        rows=sf.decayed_count(half_life="1 h").over(over),
-    )
+    found = sash.windowed(table, time="ts").agg(**{n: DECAYED[n].over(over) for n in names})
     for i, now in enumerate(NS):
         first = now - 2 * HOUR if frame != "lifetime" else NS[0]
         inside = [j for j in range(i + 1) if NS[j] >= first]
         kept = [j for j in inside if XS[j] is not None]
         newest = NS[max(kept)]
         weights = {j: 0.5 ** (float(newest - NS[j]) / HOUR) for j in inside}
-        row = {name: found[name][i].as_py() for name in ("total", "mean", "known", "rows")}
+        row = {name: found[name][i].as_py() for name in names}
         total, known = sum(XS[j] * weights[j] for j in kept), sum(weights[j] for j in kept)
         every = sum(0.5 ** (float(now - NS[j]) / HOUR) for j in inside)
         expected = {"total": total, "mean": total / known, "known": known, "rows": every}
-        assert row == pytest.approx(expected, rel=1e-12)
+        assert row == pytest.approx({name: expected[name] for name in names}, rel=1e-12)
 
 
-def test_windows_over_numbers_as_times() -> None:
+@pytest.mark.parametrize(
+    "frame", [sash.rows(2), pytest.param(sash.range_between(-15, 0), marks=pytest.mark.slow)]
+)
+def test_windows_over_numbers_as_times(frame: Any) -> None:
     table = pa.table({"t": [0, 10, 20], "x": [8, 0, 1]})
-    found = sash.windowed(table, time="t").agg(
-        y=sf.decayed_sum("x", half_life=10).over(sash.range_between(-15, 0))
-    )
+    found = sash.windowed(table, time="t").agg(y=sf.decayed_sum("x", half_life=10).over(frame))
     assert found["y"].to_pylist() == [8.0, 4.0, 1.0]
 
 

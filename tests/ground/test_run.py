@@ -1,4 +1,4 @@
-"""The main job of `python3 do.py run`, on fewer rows."""
+"""The main job of `python3 do.py run`, on fewer rows; `tests/cli/test_demo.py` runs its batches."""
 
 import re
 import subprocess
@@ -6,7 +6,10 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import pytest
 
+
+@pytest.mark.slow
 def test_the_main_job_runs(do: ModuleType, root: Path, tmp_path: Path) -> None:
     (job,) = do.COMMANDS["run"]
     program, command, *arguments = job.split()

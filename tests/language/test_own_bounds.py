@@ -51,7 +51,6 @@ def test_answers_are_those_of_plain_python(by_rows: bool, seed: int) -> None:
     frame = ROWS if by_rows else RANGE
     out = sash.windowed(table, "k", time="t").agg(
         n=sf.count().over(frame), known=sf.count("x").over(frame), s=sf.sum("x").over(frame),
-        hi=sf.max("x").over(frame),
         text=sf.apply(joined, "x", returns=pa.string()).over(frame),
         ends=sf.collect_list("x").over(frame), short=sf.max("x").over(sash.rows(3)),
     )  # fmt: skip
@@ -59,9 +58,18 @@ def test_answers_are_those_of_plain_python(by_rows: bool, seed: int) -> None:
         known = [x for x in window if x is not None]
         assert (row["n"], row["known"]) == (len(window), len(known))
         assert row["s"] == (sum(known) if known else None)
-        assert row["hi"] == (max(known) if known else None)
         assert row["text"] == "".join(f"{x};" for x in window)
         assert row["ends"] == known
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("by_rows", [True, False])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_largest(by_rows: bool, seed: int) -> None:
+    table, frame = rows(150, seed, keys=1 + seed), ROWS if by_rows else RANGE
+    out = sash.windowed(table, "k", time="t").agg(hi=sf.max("x").over(frame))
+    for window, row in zip(plain(table, by_rows), out.to_pylist(), strict=True):
+        assert row["hi"] == max((x for x in window if x is not None), default=None)
 
 
 @pytest.mark.slow
@@ -83,18 +91,25 @@ def test_the_first_the_row_of_the_largest_and_the_spread(by_rows: bool) -> None:
 
 def test_without_the_row_itself() -> None:
     table = rows(120, 9)
-    out = sash.windowed(table, "k", time="t").agg(
-        s=sf.sum("x").over(ROWS, exclude="current row"),
-        text=sf.apply(joined, "x", returns=pa.string()).over(ROWS, exclude="current row"),
-    )
+    text = sf.apply(joined, "x", returns=pa.string()).over(ROWS, exclude="current row")
+    out = sash.windowed(table, "k", time="t").agg(text=text)
     for window, row in zip(plain(table, True, exclude=True), out.to_pylist(), strict=True):
-        known = [x for x in window if x is not None]
-        assert row["s"] == (sum(known) if known else None)
         assert (row["text"] or "") == "".join(f"{x};" for x in window)
 
 
+@pytest.mark.slow
+def test_without_the_row_itself_compiled() -> None:
+    table = rows(120, 9)
+    s = sf.sum("x").over(ROWS, exclude="current row")
+    out = sash.windowed(table, "k", time="t").agg(s=s)
+    for window, row in zip(plain(table, True, exclude=True), out.to_pylist(), strict=True):
+        known = [x for x in window if x is not None]
+        assert row["s"] == (sum(known) if known else None)
+
+
 @pytest.mark.parametrize("unit", ["ROWS", "RANGE"])
-def test_as_duckdb(unit: str) -> None:
+@pytest.mark.parametrize("name", ["sum", pytest.param("max", marks=pytest.mark.slow)])
+def test_as_duckdb(unit: str, name: str) -> None:
     dice = np.random.default_rng(4)
     table = rows(300, 4)
     before, after = dice.integers(0, 12, 300), dice.integers(0, 12, 300)
@@ -102,15 +117,15 @@ def test_as_duckdb(unit: str) -> None:
     table = table.append_column("p", pa.array(before))
     times = pa.array(dice.permutation(300))  # without ties: DuckDB orders them as it likes
     table = table.set_column(2, "t", times)
-    query = f"""SELECT sum(x) OVER w AS s, max(x) OVER w AS hi, count(*) OVER w AS n FROM t WINDOW
+    query = f"""SELECT {name}(x) OVER w AS answer, count(*) OVER w AS n FROM t WINDOW
         w AS (PARTITION BY k ORDER BY t {unit} BETWEEN p PRECEDING AND b FOLLOWING) ORDER BY id"""
     expected = duckdb.sql(query.replace(" FROM t ", " FROM tbl "), connection=connection(table))
     frame = ROWS if unit == "ROWS" else RANGE
     out = sash.windowed(table, "k", time="t").agg(
-        s=sf.sum("x").over(frame), hi=sf.max("x").over(frame), n=sf.count().over(frame)
+        answer=getattr(sf, name)("x").over(frame), n=sf.count().over(frame)
     )
-    found = [tuple(row.values()) for row in out.select(["s", "hi", "n"]).to_pylist()]
-    assert found == [(None if s is None else int(s), hi, n) for s, hi, n in expected.fetchall()]
+    found = [tuple(row.values()) for row in out.select(["answer", "n"]).to_pylist()]
+    assert found == [(None if a is None else int(a), n) for a, n in expected.fetchall()]
 
 
 def connection(table: pa.Table) -> duckdb.DuckDBPyConnection:

@@ -143,7 +143,10 @@ def check_random(seed: int) -> None:
         assert not wrong, (seed, str(frame), wrong, row, own)
 
 
-@pytest.mark.parametrize("seed", [*range(8), 187])  # 187: windows that begin after the row
+@pytest.mark.parametrize(
+    "seed",
+    [*range(5), pytest.param(5, marks=pytest.mark.slow), 6, 7, 187],  # 187: begin after the row
+)
 def test_random_frames_are_those_of_a_table(seed: int) -> None:
     check_random(seed)
 

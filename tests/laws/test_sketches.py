@@ -91,9 +91,9 @@ def test_hyperloglog_counts_what_a_hash_of_64_bits_can() -> None:
     [
         np.array([0, 1, -1, 2**62, -(2**63), 2**63 - 1]),
         np.array([0.5, -0.0, math.nan, math.inf, 1e300, 2.0**63, -(2.0**63)]),
-        np.array([True, False]),
-        np.array([2**64 - 1, 1], np.uint64),
-        np.array([0.5, 3.0], np.float32),
+        pytest.param(np.array([True, False]), marks=pytest.mark.slow),
+        pytest.param(np.array([2**64 - 1, 1], np.uint64), marks=pytest.mark.slow),
+        pytest.param(np.array([0.5, 3.0], np.float32), marks=pytest.mark.slow),
     ],
     ids=lambda columns: str(columns.dtype),
 )

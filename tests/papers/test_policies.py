@@ -23,8 +23,17 @@ CASES: dict[str, Case] = {
 }
 
 
-@pytest.mark.parametrize("name", OTHERS)
-@pytest.mark.parametrize("case", ["size", pytest.param("Max", marks=pytest.mark.slow), "LIS"])
+QUICK = {("size", "Naive"), ("LIS", "DABA")}
+
+
+@pytest.mark.parametrize(
+    ("case", "name"),
+    [
+        pytest.param(case, name, marks=() if (case, name) in QUICK else pytest.mark.slow)
+        for case in CASES
+        for name in OTHERS
+    ],
+)
 def test_as_amta(name: str, case: str) -> None:
     make, policy, xs, most = CASES[case]
     monoid = make() if case == "size" else make().of(kind(xs))

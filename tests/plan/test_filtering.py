@@ -133,8 +133,15 @@ STREAMED = {
 }
 
 
-@pytest.mark.parametrize("structure", STREAMED)
-@pytest.mark.parametrize("name", [*NUMBERS, "count"])
+@pytest.mark.parametrize(
+    ("structure", "name"),
+    [
+        pytest.param(structure, name, marks=pytest.mark.slow if large else ())
+        for structure in STREAMED
+        for name in (*NUMBERS, "count")
+        for large in [name == "stddev" and structure != "tail"]  # its kernels are long to compile
+    ],
+)
 def test_rows_of_a_stream(name: str, structure: str, seen: Iterator[Seen]) -> None:
     stream = sash.stream(time="t").agg(a=asked(name, STREAMED[structure]))
     [found] = seen
@@ -177,11 +184,10 @@ def test_a_row_that_does_not_pass_is_not_lifted_by_a_users_monoid(executor: str)
     for kind, monoid in own.items():
         returns = pa.int64() if kind == "objects" else pa.float64()
         a = sf.apply(monoid, "x", returns=returns, check=False).where("x <> 0")
-        a = a.over(sash.range_between(-5, 0))
         if executor == "table":
-            found = sash.windowed(rows, time="t").agg(a=a)
+            found = sash.windowed(rows, time="t").agg(a=a.over(sash.rows(3)))
         else:
-            found = sash.stream(time="t").agg(a=a).feed(rows)
+            found = sash.stream(time="t").agg(a=a.over(sash.range_between(-5, 0))).feed(rows)
         assert found.column("a").to_pylist()[:3] == answers[kind]
 
 
@@ -191,7 +197,7 @@ def test_a_stream_keeps_a_filtered_state_under_the_name_of_the_plain_one() -> No
     for name in (*NUMBERS, "count"):
         of = sf.count() if name == "count" else getattr(sf, name)("x")
         live = stream.agg(plain=of.over(frame), a=of.where("ok").over(frame))
-        live.feed(TABLE)
+        live.feed(TABLE.slice(0, 0))
         plan = live.explain().plan
         plain, own = (PartialState(plan, state).name for state in plan.states)
         kind, columns, digest = plain.split(" ")
@@ -217,19 +223,41 @@ def combines(a: Any) -> tuple[list[Any], Counter]:
     return pa.Table.from_batches(batches).column("a").to_pylist(), counter
 
 
-@pytest.mark.parametrize("share", [0.02, 0.5, 1.0])
+SHARES = pytest.mark.parametrize("share", [0.02, 0.5, 1.0])
+BEFORE = sash.range_between(-20, 0)
+
+
+def of_a_share(name: str, exclude: str | None, share: float) -> Any:
+    of = getattr(sf, name)("x").where(f"t % 100 < {100 * share}")
+    return of.over(BEFORE, exclude=exclude)
+
+
+@SHARES
 @pytest.mark.parametrize("exclude", [None, "current row"])
 @pytest.mark.parametrize("name", NUMBERS)
 def test_a_filter_takes_at_most_1_3_times_the_combines(
     name: str, exclude: str | None, share: float
 ) -> None:
-    frame, condition = sash.range_between(-20, 0), f"t % 100 < {100 * share}"
-    of = getattr(sf, name)("x")
-    _, plain = combines(of.over(frame, exclude=exclude))
-    found, own = combines(of.where(condition).over(frame, exclude=exclude))
+    _, plain = combines(getattr(sf, name)("x").over(BEFORE, exclude=exclude))
+    _, own = combines(of_a_share(name, exclude, share))
     calls = own.combines + own.inverses
     assert 0 < calls <= 1.3 * (plain.combines + plain.inverses)
     assert own.lifts <= 1.3 * plain.lifts
-    asked = {"a": of.where(condition).over(frame, exclude=exclude)}
-    wanted = sash.windowed(TABLE, time="t").agg(**asked).column("a").to_pylist()
+
+
+@SHARES
+@pytest.mark.parametrize(
+    ("name", "exclude"),
+    [
+        *((name, None) for name in NUMBERS),
+        ("max", "current row"),
+        *(pytest.param(n, "current row", marks=pytest.mark.slow) for n in NUMBERS if n != "max"),
+    ],
+)
+def test_compiled_answers_of_a_filter_are_those_of_plain_python(
+    name: str, exclude: str | None, share: float
+) -> None:
+    a = of_a_share(name, exclude, share)
+    found, _ = combines(a)
+    wanted = sash.windowed(TABLE, time="t").agg(a=a).column("a").to_pylist()
     assert found == pytest.approx(wanted, nan_ok=True)

@@ -45,8 +45,28 @@ FRAMES: dict[str, tuple[Any, int, int]] = {
 }
 
 
-@pytest.mark.parametrize("by", [[], ["k"]], ids=["no key", "a key that dominates"])
-@pytest.mark.parametrize("frame", FRAMES)
+KEYS: dict[str, list[str]] = {"no key": [], "a key that dominates": ["k"]}
+QUICK = {
+    ("before", "no key"),
+    ("around", "a key that dominates"),
+    ("after", "a key that dominates"),
+    ("long before", "no key"),
+}
+
+
+@pytest.mark.parametrize(
+    ("frame", "by"),
+    [
+        pytest.param(
+            frame,
+            KEYS[by],
+            id=f"{frame}-{by}",
+            marks=() if (frame, by) in QUICK else pytest.mark.slow,
+        )
+        for frame in FRAMES
+        for by in KEYS
+    ],
+)
 def test_same_as_spark(df: DataFrame, by: list[str], frame: str) -> None:
     ours, start, end = FRAMES[frame]
     windows = sash.windowed(df, by, time="ts", split=True, partitions=4)
@@ -68,7 +88,11 @@ KINDS = {
 }
 
 
-ORDERS = [(kind, False) for kind in KINDS] + [("integers", True), ("no zone", True)]
+LONG = pytest.mark.slow
+ORDERS = [
+    pytest.param(kind, False, marks=LONG if kind in ("integers", "single precision") else ())
+    for kind in KINDS
+] + [("integers", True), pytest.param("no zone", True, marks=LONG)]
 
 
 @pytest.mark.parametrize(("kind", "descending"), ORDERS)
@@ -96,7 +120,7 @@ def run(df: DataFrame, query: Any, descending: bool) -> DataFrame:
     return aggregate(df, replace(query, descending=descending), partitions=3, split=True)
 
 
-@pytest.mark.parametrize("by", [[], ["k"]], ids=["no key", "a key that dominates"])
+@pytest.mark.parametrize("by", KEYS.values(), ids=KEYS)
 def test_every_partition_has_its_share(df: DataFrame, by: list[str]) -> None:
     windows = sash.windowed(df, by, time="ts", split=True, partitions=3)
     out = windows.agg(rows=sf.count().over("1 minute"))
@@ -122,16 +146,15 @@ def test_times_at_the_ends_of_the_integers(spark: SparkSession) -> None:
     assert found == {(t, 60 * sum(abs(t - u) <= 2 for u in times)) for t in times}
 
 
-def test_rows_without_a_time_are_not_lost(df: DataFrame) -> None:
+@pytest.mark.parametrize("by", [pytest.param([], marks=LONG), ["k"]], ids=KEYS)
+def test_rows_without_a_time_are_not_lost(df: DataFrame, by: list[str]) -> None:
     holes = df.withColumn("ts", F.when(F.col("id") != 5, F.col("ts")))
-    for by in ([], ["k"]):
-        out = sash.windowed(holes, by, time="ts", split=True).agg(rows=sf.count().over("1 minute"))
-        whole = sash.windowed(holes, by, time="ts", split=False).agg(
-            rows=sf.count().over("1 minute")
-        )
-        found = {row.id: row.rows for row in out.collect()}
-        assert found == {row.id: row.rows for row in whole.collect()}
-        assert found[5] == 1
+    asked = {"rows": sf.count().over("1 minute")}
+    out = sash.windowed(holes, by, time="ts", split=True).agg(**asked)
+    whole = sash.windowed(holes, by, time="ts", split=False).agg(**asked)
+    found = {row.id: row.rows for row in out.collect()}
+    assert found == {row.id: row.rows for row in whole.collect()}
+    assert found[5] == 1
 
 
 def test_what_can_not_be_cut(df: DataFrame) -> None:

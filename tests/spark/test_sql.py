@@ -34,7 +34,7 @@ def compare(query: str, spark: SparkSession, ours: list[Any]) -> None:
 
 
 def test_statements_in_process_equal_spark(spark: SparkSession, rows: DataFrame) -> None:
-    query = together(10, 50)
+    query = together(6, 50)
     compare(query, spark, sash.sql(query, rows=sample(40, 1)).to_pylist())
 
 

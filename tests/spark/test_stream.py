@@ -114,6 +114,7 @@ def test_windows_by_time_alone(spark: SparkSession, tmp_path: Path) -> None:
     assert figures[-1]["state_rows"] == 1  # the last row waits, all others have gone
 
 
+@pytest.mark.slow
 def test_windows_every_slide(spark: SparkSession, tmp_path: Path) -> None:
     table = streams.rows(np.random.default_rng(3), 300, disorder=120)
     files = [*streams.cut(table, 3), streams.last()]

@@ -41,7 +41,7 @@ def compare(query: str, oracle: duckdb.DuckDBPyConnection) -> None:
             assert same(a[name], b[name]), (query, a["id"], name, a[name], b[name])
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_statements_of_the_grammar_equal_duckdb(
     seed: int, oracle: duckdb.DuckDBPyConnection
 ) -> None:

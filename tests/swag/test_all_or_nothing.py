@@ -13,6 +13,27 @@ from sash import monoids as m
 from sash.swag.raising import may_raise
 from sash.swag.registry import IN_ORDER
 
+QUICK = (
+    swag.Recalc, swag.SubtractOnEvict, swag.TwoStacksLite, swag.DABALite, swag.Reactive,
+    swag.FlatFIT, swag.AMTA,
+)  # fmt: skip
+"""Compiled by default: one of those whose steps are alike. All run as plain Python."""
+
+
+def ways(algorithms: Any) -> list[Any]:
+    """Algorithms, compiled and plain; a batch that raises is undone outside of their steps."""
+    return [
+        pytest.param(
+            algorithm,
+            compiled,
+            id=f"{'compiled' if compiled else 'plain'}-{algorithm.__name__}",
+            marks=pytest.mark.slow if compiled and algorithm not in QUICK else (),
+        )
+        for compiled in (True, False)
+        for algorithm in algorithms
+    ]
+
+
 ALGORITHMS = [pytest.param(a, id=a.__name__) for a in IN_ORDER]
 LAZY = (swag.Recalc, swag.FlatFIT, swag.Reactive)  # they combine when they are asked
 BAD = 10**9
@@ -93,8 +114,7 @@ def folded(monoid: Monoid, items: list[int]) -> Any:
     return total
 
 
-@pytest.mark.parametrize("algorithm", ALGORITHMS)
-@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
+@pytest.mark.parametrize(("algorithm", "compiled"), ways(IN_ORDER))
 def test_a_batch_that_raises_leaves_the_window_as_it_was(algorithm: Any, compiled: bool) -> None:
     makes = monoids_of(algorithm)
     for make in makes if not compiled or algorithm is swag.DABALite else makes[-1:]:
@@ -118,8 +138,7 @@ def test_a_batch_that_raises_leaves_the_window_as_it_was(algorithm: Any, compile
             assert (len(window), window.query()) == (len(items), folded(window.monoid, items))
 
 
-@pytest.mark.parametrize("algorithm", [swag.AMTA, swag.LogMTA])
-@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
+@pytest.mark.parametrize(("algorithm", "compiled"), ways([swag.AMTA, swag.LogMTA]))
 @pytest.mark.parametrize("n", [50, 40_000])
 def test_with_a_policy(algorithm: Any, compiled: bool, n: int) -> None:
     """Evictions that the batch has led to are undone too, also those of pieces before."""
@@ -189,8 +208,7 @@ def test_fiba_is_undone_where_an_integer_does_not_fit() -> None:
     assert (len(tree), tree.query()) == (2000, 1999000)
 
 
-@pytest.mark.parametrize("algorithm", [swag.AMTA, swag.LogMTA])
-@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "plain"])
+@pytest.mark.parametrize(("algorithm", "compiled"), ways([swag.AMTA, swag.LogMTA]))
 def test_over_a_store_a_piece_is_all_or_nothing(algorithm: Any, compiled: bool) -> None:
     store = stores.open("memory:")
     window = algorithm(brittle_combine(), store=store, compiled=compiled, page=16, buffer=32,

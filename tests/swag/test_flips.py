@@ -43,12 +43,16 @@ class Tied:
 
 @pytest.mark.parametrize("length", [0, 5, 300])
 @pytest.mark.parametrize("without", ["ties", "row"])
-@pytest.mark.parametrize("compiled", [True, False])
-@pytest.mark.parametrize("case", CASES, ids=repr)
+@pytest.mark.parametrize(
+    ("case", "compiled"),
+    [
+        pytest.param(case, way, marks=pytest.mark.slow if way and case.make is bits else ())
+        for case in CASES
+        for way in ((True, False) if case.compiles else (False,))
+    ],
+)
 def test_a_further_piece_is_younger(case: Case, compiled: bool, without: str, length: int) -> None:
     """In calls of any size, of which some end between peers; some windows have no other rows."""
-    if compiled and not case.compiles:
-        pytest.skip("its state is made of objects")
     random, n, monoid = Random(f"{without} {length}"), 600, case.make()
     tied = Tied(random, n, length)
     xs = [case.draw(random) for _ in range(n)]

@@ -19,6 +19,9 @@ from tests.swag.policies import CASES, Case, affine, enforce, recalculated, tota
 
 SMALL = {"page": 16, "buffer": 32, "cache": 32}
 both = pytest.mark.parametrize("algorithm", [swag.AMTA, swag.LogMTA])
+compiled_first = pytest.mark.parametrize(
+    "algorithm", [swag.AMTA, pytest.param(swag.LogMTA, marks=pytest.mark.slow)]
+)
 ways = pytest.mark.parametrize("compiled", [False, True], ids=["plain", "compiled"])
 
 
@@ -136,7 +139,7 @@ def test_policies(algorithm: Any, case: Case) -> None:
             window = algorithm(monoid, case.policy, store=store, compiled=False)
 
 
-@both
+@compiled_first
 def test_searches_into_the_middle_compiled(algorithm: Any) -> None:
     """Sizes that jump: the search finds its way through pages that are not here."""
     monoid, policy, random = CASES[2].make(), CASES[2].policy, Random(3)
@@ -150,9 +153,11 @@ def test_searches_into_the_middle_compiled(algorithm: Any) -> None:
     window.check()
 
 
-def test_vectors() -> None:
-    window = swag.AMTA(m.Bloom(256, 2), store=stores.open("memory:"), **SMALL)
-    in_memory = swag.AMTA(m.Bloom(256, 2))
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_vectors(compiled: bool) -> None:
+    store = stores.open("memory:")
+    window = swag.AMTA(m.Bloom(256, 2), store=store, compiled=compiled, **SMALL)
+    in_memory = swag.AMTA(m.Bloom(256, 2), compiled=compiled)
     xs = np.random.default_rng(1).integers(0, 50, 2000)
     a, b = window.slide(xs, 700), in_memory.slide(xs, 700)
     assert np.array_equal(a, b)
@@ -196,7 +201,7 @@ def test_a_store_by_its_spec(tmp_path: Path) -> None:
     again.close()
 
 
-@both
+@compiled_first
 def test_a_bulk_eviction_reads_pages_of_a_path(algorithm: Any) -> None:
     """2^20 of 2^21 items, in pages of 256: at most four for each eight levels, in one trip."""
     window = algorithm(m.Sum().of(np.dtype("int64")), store=stores.open("memory:"), page=256)

@@ -105,7 +105,9 @@ def test_a_server_that_is_away_when_pages_are_needed(server: Server, algorithm: 
         window.check()
 
 
-@pytest.mark.parametrize("algorithm", [swag.AMTA, swag.LogMTA])
+@pytest.mark.parametrize(
+    "algorithm", [swag.AMTA, pytest.param(swag.LogMTA, marks=pytest.mark.slow)]
+)
 def test_away_in_the_middle_of_compiled_code(server: Server, algorithm: Any) -> None:
     """A search that asks for pages in a batch: the batch's piece is undone, to the last cell."""
     monoid, policy = CASES[2].make(), CASES[2].policy

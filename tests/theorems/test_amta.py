@@ -138,9 +138,10 @@ def test_amta_keeps_a_maximum_size_in_constant_time() -> None:
 
 
 @pytest.mark.parametrize(("algorithm", "rows"), [(swag.AMTA, 2), (swag.LogMTA, 4)])
-def test_space(algorithm: Any, rows: int) -> None:
+@pytest.mark.parametrize("compiled", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_space(algorithm: Any, rows: int, compiled: bool) -> None:
     """All levels together: twice a power of two (Log MTA: four times), and less again later."""
-    window = algorithm(count())
+    window = algorithm(count(), compiled=compiled)
     window.insert_many([0] * 1024)
     assert len(window._q.part) == rows * 1024
     window.evict_many(1000)

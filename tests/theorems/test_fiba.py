@@ -76,7 +76,7 @@ def levels(entries: float, min_arity: int) -> int:
     return 1 + max(0, ceil(log(max(entries, 1), min_arity)))
 
 
-arities = pytest.mark.parametrize("min_arity", [2, 4, 8])
+arities = pytest.mark.parametrize("min_arity", [2, pytest.param(4, marks=pytest.mark.slow), 8])
 
 
 @arities
