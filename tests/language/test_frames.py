@@ -70,7 +70,9 @@ def random_frame(seed: int) -> tuple[Any, str, str]:
     return frame, sql, "t, id" if kind == "ROWS" else "t"
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize(
+    "seed", [*range(6), *(pytest.param(n, marks=pytest.mark.slow) for n in range(6, 18))]
+)
 def test_random_frames_are_duckdbs(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(row_windows, "BLOCK", [11, 1 << 17][seed % 2])
     check(seed, left=("who",))  # asked for below, of one pair of types

@@ -54,9 +54,10 @@ def test_every_entry_is_here() -> None:
     assert all(name in m.__all__ for name in CASES)
 
 
+@pytest.mark.parametrize("examples", [10, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("case", ALL)
-def test_laws_hold_on_random_states(case: Case) -> None:
-    @some
+def test_laws_hold_on_random_states(case: Case, examples: int) -> None:
+    @settings(max_examples=examples)
     @given(case.inputs, st.booleans())
     def check(items: list[Any], null: bool) -> None:
         samples = [*items, None] if null and case.skips_null else items

@@ -74,7 +74,7 @@ def slides_by_rows(data: Any, **options: Any) -> Any:
 def test_every_frame(spark: SparkSession, tmp_path: Path) -> None:
     """With a restart in the middle, on another number of partitions."""
     table = streams.rows(np.random.default_rng(1), 400)
-    files = [*streams.cut(table, 4), streams.last()]
+    files = [*streams.cut(table, 3), streams.last()]
     streams.write(tmp_path / "in", files[:2])
     figures = streams.run(
         all_frames(streams.source(spark, tmp_path / "in"), late="side", shards=4), tmp_path

@@ -13,10 +13,7 @@ from sash import monoids as m
 from sash.swag.raising import may_raise
 from sash.swag.registry import IN_ORDER
 
-QUICK = (
-    swag.Recalc, swag.SubtractOnEvict, swag.TwoStacksLite, swag.DABALite, swag.Reactive,
-    swag.FlatFIT, swag.AMTA,
-)  # fmt: skip
+QUICK = (swag.Recalc, swag.TwoStacksLite, swag.DABALite, swag.Reactive, swag.AMTA)
 """Compiled by default: one of those whose steps are alike. All run as plain Python."""
 
 

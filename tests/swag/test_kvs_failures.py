@@ -76,7 +76,12 @@ def test_a_server_that_goes_away_and_comes_back(server: Server) -> None:
         assert (again.offset, again.query()) == (n + 200, window.query())
 
 
-@pytest.mark.parametrize("algorithm", [swag.AMTA, swag.LogMTA])
+algorithms = pytest.mark.parametrize(
+    "algorithm", [swag.AMTA, pytest.param(swag.LogMTA, marks=pytest.mark.slow)]
+)
+
+
+@algorithms
 def test_a_server_that_is_away_when_pages_are_needed(server: Server, algorithm: Any) -> None:
     """An eviction that reads is undone, and done when the server is back."""
     with stores.open(server.url) as store:
@@ -105,9 +110,7 @@ def test_a_server_that_is_away_when_pages_are_needed(server: Server, algorithm: 
         window.check()
 
 
-@pytest.mark.parametrize(
-    "algorithm", [swag.AMTA, pytest.param(swag.LogMTA, marks=pytest.mark.slow)]
-)
+@algorithms
 def test_away_in_the_middle_of_compiled_code(server: Server, algorithm: Any) -> None:
     """A search that asks for pages in a batch: the batch's piece is undone, to the last cell."""
     monoid, policy = CASES[2].make(), CASES[2].policy
@@ -130,7 +133,7 @@ def test_away_in_the_middle_of_compiled_code(server: Server, algorithm: Any) -> 
         window.check()
 
 
-@pytest.mark.parametrize("algorithm", [swag.AMTA, swag.LogMTA])
+@algorithms
 def test_away_after_a_search_has_read_what_it_needed(algorithm: Any) -> None:
     """The insertion was done, so it raises nothing; the next one does, before it begins."""
 

@@ -32,7 +32,13 @@ def test_a_small_run_finds_no_difference() -> None:
     assert re.search(r"no difference in [\d,]+ operations and [1-9] kills .* seed 1$", last)
 
 
-@pytest.mark.parametrize("part", torture.parts(spark=False))
+@pytest.mark.parametrize(
+    "part",
+    [
+        pytest.param(part, marks=pytest.mark.slow if part == "redis" else ())
+        for part in torture.parts(spark=False)
+    ],
+)
 def test_every_part_runs(part: str) -> None:
     asked = ["--seed", "7", "--plain", "--only", part, "--case", "3"]
     assert torture.main(asked) == 0
