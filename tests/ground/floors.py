@@ -27,7 +27,8 @@ def main(arguments: list[str]) -> int:
         install += ["--resolution", resolution, "--upgrade", "--editable", f"{ROOT}[dev]"]
         subprocess.run(install, check=True)
         print(f"floors: the {name} set: {versions(python)}", flush=True)
-        tests = [python, "-m", "pytest", "-q", "-n", "auto", "--ignore=tests/ground", *arguments]
+        tests = [python, "-m", "pytest", "-q", "-n", "auto", "--dist", "worksteal"]
+        tests += ["--ignore=tests/ground", *arguments]
         cache = {"SASH_CACHE_DIR": str(folder / "sash-cache")}
         if subprocess.run(tests, cwd=ROOT, env={**os.environ, **cache}).returncode:
             failed.append(name)
