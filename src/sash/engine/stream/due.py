@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -129,18 +128,6 @@ def marked(due: Due, rows: Rows) -> np.ndarray:
     marks: np.ndarray = (rows.times >= due.span.least) & (rows.times <= due.span.most)
     if due.since is not None:
         marks &= numbers(one_array(rows.table.column(NUMBER))) >= due.since
-    return marks
-
-
-def due_of(groups: Sequence[Due], group: np.ndarray, rows: Rows) -> np.ndarray:
-    """Which of the rows of groups of new rows are due, as `marked` says."""
-    least, most = (
-        np.array([due.span[side] for due in groups], rows.times.dtype)[group] for side in (0, 1)
-    )
-    marks: np.ndarray = (rows.times >= least) & (rows.times <= most)
-    since = groups[0].since
-    if since is not None:
-        marks &= numbers(one_array(rows.table.column(NUMBER))) >= since
     return marks
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 
+from sash.engine.columns import numbers, one_array
 from sash.engine.stream.bulk_rows import in_order
+from sash.engine.stream.due import NUMBER, Due
 from sash.engine.stream.forest import Forest
 from sash.engine.stream.items import Items
 from sash.engine.stream.maps import KeyMap, Part
@@ -109,3 +112,21 @@ class Given:
         return by_request[
             in_order(self.codes[by_request], self.times[by_request], self.late[by_request])
         ]
+
+
+def due_of(groups: Sequence[Due], group: np.ndarray, found: Selected) -> np.ndarray:
+    """Which finds of groups are due: of new rows those that `marked` says; late rows have marks."""
+    times, since = found.times, groups[-1].since
+    if not groups[-1].is_new:  # new rows come last
+        return np.zeros(len(times), np.bool_)
+    is_new = np.array([due.is_new for due in groups])
+    least, most = (
+        np.array([due.span[side] for due in groups], times.dtype)[group] for side in (0, 1)
+    )
+    marks: np.ndarray = is_new[group] & (times >= least) & (times <= most)
+    if since is not None:
+        numbered = np.flatnonzero(marks)
+        places = numbered if found.folded is None else found.folded.places[numbered]
+        number = numbers(one_array(found.rows.table.column(NUMBER)))
+        marks[numbered] = number[places] >= since
+    return marks

@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from sash.engine.frames import Finder
 from sash.engine.stream.bulk_rows import Rows
-from sash.engine.stream.due import NUMBER, Due, Edges, Moment, Span, due_of
+from sash.engine.stream.due import NUMBER, Due, Edges, Moment, Span
 from sash.engine.stream.forest import Forest
 from sash.engine.stream.maps import KeyMap
 from sash.engine.stream.partials import PartialState
-from sash.engine.stream.requests import Asked, Given, Marks
+from sash.engine.stream.requests import Asked, Given, Marks, due_of
 from sash.engine.stream.scattered import Run, Scattered
 from sash.engine.stream.sorted_keys import starts
 from sash.engine.tape import Tape
@@ -39,20 +39,13 @@ class TimeWindows:
 
     def answer(self, forest: Forest, groups: Sequence[Due]) -> list[list[pa.Array]]:
         """For each state the arrays of its answers, for the due rows of all groups in turn: first
-        those of late rows, which are few items of many bulks, then those of new rows."""
-        found = []
-        for ask, some in (
-            (self._ask_scattered, [due for due in groups if not due.is_new]),
-            (self._ask, [due for due in groups if due.is_new]),
-        ):
-            if some:
-                asked = Asked()
-                for number, due in enumerate(some):
-                    ask(asked, forest, number, due)
-                found.append(self._answered(forest, self._given(forest, asked, some)))
-        if len(found) == 1:
-            return found[0]
-        return [[pa.concat_arrays(both) for both in zip(*each)] for each in zip(*found)]
+        those of late rows, which are few items of many bulks, then those of new rows. All are
+        asked for and answered together, as each pass has a price of its own."""
+        asked = Asked()
+        for number, due in enumerate(groups):
+            ask = self._ask if due.is_new else self._ask_scattered
+            ask(asked, forest, number, due)
+        return self._answered(forest, self._given(forest, asked, groups))
 
     def current(
         self, forest: Forest, keys: KeyMap, of: np.ndarray, moments: np.ndarray
@@ -74,12 +67,11 @@ class TimeWindows:
         parts, found, map_ = [], None, None
         group_of, times_of = np.array(asked.groups, np.int64), np.array(asked.times, self._dtype)
         if asked.rows:
-            is_new = groups[0].is_new  # all are, or none
-            numbered = is_new and any(due.since is not None for due in groups)
+            numbered = any(due.is_new and due.since is not None for due in groups)
             found = forest.rows.read(asked.rows, [NUMBER] if numbered else [])
             request = np.array(asked.of_rows)[found.of]
             group, key = group_of[request], asked.keys(request, found.key)
-            due = due_of(groups, group, found.rows) if is_new else np.zeros(len(group), np.bool_)
+            due = due_of(groups, group, found)
             parts.append((group, key, found.times, due, found.late, request))
         if asked.maps:
             where, map_ = forest.partials(asked.maps)
