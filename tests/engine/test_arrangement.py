@@ -13,7 +13,7 @@ import sash
 from sash import functions as sf
 from sash.engine import arrangement, order, team
 from sash.engine.arrangement import Codes, arranged
-from sash.engine.fixed import MARK, Filling
+from sash.engine.filling import MARK, Filling
 from sash.engine.team import Team
 
 LEAST, MOST = -(2**63), 2**63 - 1

@@ -16,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 
 from sash.engine import partition as loops
-from sash.engine.fixed import Filling, is_movable, rebuilt, room
+from sash.engine.filling import Filling
+from sash.engine.fixed import is_movable, rebuilt, room
 from sash.engine.flagged import scattered, takes_flags
 from sash.engine.team import Team
 

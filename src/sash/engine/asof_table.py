@@ -21,7 +21,8 @@ from sash.engine.arrangement import Arrangement, Codes, arranged
 from sash.engine.asof_windows import AsOfWindows, blocks
 from sash.engine.columns import one_array
 from sash.engine.expressions import outputs
-from sash.engine.fixed import Filling, is_fixed
+from sash.engine.filling import Filling
+from sash.engine.fixed import is_fixed
 from sash.engine.moments import Moments
 from sash.engine.order import codes_of, direct_codes, ticks, tie_order
 from sash.engine.parts import Part, Sorted

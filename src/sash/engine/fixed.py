@@ -1,16 +1,13 @@
-"""Fixed: columns whose values are cells of one width, as NumPy arrays to move and to fill."""
+"""Fixed: columns whose values are cells of one width, as NumPy arrays to move."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Lock
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-
-from sash.engine.team import Team
 
 Move = Callable[[np.ndarray], np.ndarray]
 """A function that brings cells to other places."""
@@ -100,85 +97,3 @@ def rebuilt(column: pa.Array, move: Move) -> pa.Array:
     if pa.types.is_boolean(column.type):
         return conditions_of(move(true_of(column)), known)
     return column_of(column.type, move(cells_of(column)), known)
-
-
-MARK = np.array(0xFFF85AA55AA55AA5, np.uint64)[()]
-"""A cell of 64 bits that few columns have: as a double, a NaN that no processor makes."""
-
-FEW = 16
-"""Nulls are marked where they are at most one in so many."""
-
-
-class Filling:
-    """A column that is filled piece by piece, from several threads; its memory is made once.
-
-    Where it is moved then, few nulls are marked in their cells as well, which tells where they go:
-    to move what says which values are null would take as long as to move the values.
-    """
-
-    def __init__(self, n: int, marks: bool = False) -> None:
-        """`marks`: whether few nulls are marked, for `moved`."""
-        self._n, self._lock, self._marks = n, Lock(), marks
-        self._kind: pa.DataType | None = None
-        self._cells = np.empty(0, np.uint8)
-        self._nulls: list[np.ndarray] = []  # the rows of each piece that are null, mostly few
-        self._pieces: dict[int, pa.Array] = {}  # of a type without cells
-
-    def room_from(self, row: int) -> Room:
-        """Where numbers from `row` on may be written before they are put: then they are there."""
-
-        def there(n: int, dtype: Any) -> np.ndarray:
-            return self._of_width(np.dtype(dtype).itemsize)[row : row + n].view(dtype)
-
-        return there
-
-    def _of_width(self, width: int) -> np.ndarray:
-        """The cells, of `width` bytes each."""
-        with self._lock:
-            if not len(self._cells) or self._cells.itemsize != width:
-                self._cells = room(self._n, np.dtype(f"u{width}"))
-            return self._cells
-
-    def put(self, row: int, piece: pa.Array) -> None:
-        """The values from `row` on."""
-        if not is_fixed(piece.type):
-            self._pieces[row] = piece
-            return
-        self._kind, rows, values = piece.type, slice(row, row + len(piece)), cells_of(piece)
-        cells = self._of_width(values.itemsize)[rows]
-        if cells.ctypes.data != values.ctypes.data:
-            cells[:] = values
-        if piece.null_count:
-            nulls = null_rows(piece)
-            with self._lock:
-                self._marks &= cells.itemsize == 8 and len(nulls) * FEW <= len(piece)
-                self._nulls.append(row + nulls)
-            if self._marks:
-                cells[nulls] = MARK
-
-    def moved(self, move: Move, team: Team) -> pa.Array | None:
-        """All that has been put, moved, its nulls told by their marks; None: not all of them are
-        marked, or a value looks like a mark."""
-        if self._kind is None or not self._nulls or not self._marks:
-            return None
-        cells, known = move(self._cells), room(self._n, np.bool_)
-        team.over(self._n, lambda a, b: np.not_equal(cells[a:b], MARK, out=known[a:b]))
-        if np.count_nonzero(known) != self._n - sum(map(len, self._nulls)):
-            return None
-        return column_of(self._kind, cells, known)
-
-    def column(self) -> pa.Array | pa.ChunkedArray:
-        """All that has been put."""
-        if self._kind is None:
-            pieces = [self._pieces[row] for row in sorted(self._pieces)]
-            movable = is_movable(pieces[0].type)
-            return pa.concat_arrays(pieces) if movable else pa.chunked_array(pieces)
-        return column_of(self._kind, self._cells, self._known())
-
-    def _known(self) -> np.ndarray | None:
-        """Which values are not null; None: all."""
-        if not self._nulls:
-            return None
-        known = np.ones(self._n, np.uint8)
-        known[np.concatenate(self._nulls)] = 0
-        return known

@@ -13,7 +13,8 @@ from sash.engine import row_windows
 from sash.engine.arrangement import Arrangement, Codes, arranged
 from sash.engine.changed import ChangedWindows
 from sash.engine.columns import one_array
-from sash.engine.fixed import Filling, column_of, is_fixed
+from sash.engine.filling import Filling
+from sash.engine.fixed import column_of, is_fixed
 from sash.engine.order import codes_of, ticks, tie_order
 from sash.engine.order import key_codes as key_codes
 from sash.engine.parts import Part, Sorted, split

@@ -34,6 +34,14 @@ class Team:
         """The results of the function for the rows of each part."""
         return self.map(lambda part: function(*part), self.parts(n))
 
+    def over_bytes(self, n: int, function: Callable[[int, int], Any]) -> list[Any]:
+        """The results of the function for the rows of each part, which begins with a row whose
+        bit is the first one of its byte."""
+        parts = [
+            (begin // 8 * 8, end if end == n else end // 8 * 8) for begin, end in self.parts(n)
+        ]
+        return self.map(lambda part: function(*part), parts)
+
     def __enter__(self) -> Team:
         return self
 
