@@ -78,7 +78,8 @@ def main(arguments: list[str] | None = None) -> None:
         if found:
             place = record.folder(options.out, options.size) / f"{name}.html"
             print(f"page: {page(PAPERS[name], found).write(place)}")
-    if not options.pages:  # else the record stays that of the run
+    whole = options.papers == list(PAPERS) and not options.only
+    if whole and not options.pages:  # else the record stays that of the last whole run
         write("papers", rows, options.out)
     if options.docs is not None:
         write_docs(options.out, options.docs)

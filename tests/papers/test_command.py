@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from benchmarks.papers import record
-from benchmarks.papers.__main__ import main
+from benchmarks.papers.__main__ import main, records_of
 from benchmarks.papers.catalogue import PAPERS
 from benchmarks.papers.experiment import Axis, Data, Experiment, Paper, Point, Size
 from benchmarks.papers.flatfit import counted
+from benchmarks.papers.page import summary
 from benchmarks.papers.shapes import crossing, is_ahead, is_flat, is_power, log_fit
 from benchmarks.papers.workloads import oscillation
 from sash import monoids as m
@@ -31,8 +32,9 @@ def test_an_experiment_is_run_recorded_and_drawn(
     page = (place / "flatfit.html").read_text()
     assert "Holds: FlatFIT makes at most 3 operations a slide" in page
     assert "1 of 5" in page  # experiments
-    summary = json.loads((tmp_path / "papers.json").read_text())["rows"]
-    assert [row["figure"] for row in summary] == ["Figure 8"]
+    found = summary(PAPERS["flatfit"], records_of(PAPERS["flatfit"], tmp_path, [Size.TINY]))
+    assert [row["figure"] for row in found] == ["Figure 8"]
+    assert not (tmp_path / "papers.json").exists()  # it is of a run of all papers
     assert f"page: {place}/flatfit.html" in capsys.readouterr().out
 
 
