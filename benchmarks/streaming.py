@@ -26,6 +26,7 @@ has the same packing, shuffle, handler and unpacking, and hands on what it gets.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import shutil
 import tempfile
@@ -169,8 +170,8 @@ def windows(spark: SparkSession, given: Input, size: str, slide: str) -> DataFra
 
 def every(spark: SparkSession, options: argparse.Namespace, folder: Path) -> Iterator[Row]:
     """Windows of an hour every 10 seconds, against Spark's own, in batches of equal size."""
-    for keys in options.keys or (100, 10_000):
-        count = int(options.every_rows * options.scale)
+    for keys, each in itertools.product(options.keys or (100, 10_000), options.every_rows):
+        count = int(each * options.scale)
         sizes = Sizes(max(50_000, PER_KEY * keys), HOUR, options.batches, count, 60)
         given = files(folder / "every", keys, sizes)
         read = rate(run(only_read(given.stream(spark)), folder))
@@ -214,7 +215,8 @@ def no_work(df: DataFrame) -> DataFrame:
 def day(spark: SparkSession, options: argparse.Namespace, folder: Path) -> Iterator[Row]:
     """Windows of a day every second, against windows of an hour every 10 seconds."""
     for keys in options.keys or (100, 10_000):
-        past, count = (int(n * options.scale) for n in (options.history_rows, options.every_rows))
+        largest = max(options.every_rows)
+        past, count = (int(n * options.scale) for n in (options.history_rows, largest))
         found = {}
         for name, length, each in (
             ("1 hour by 10 s", HOUR, ("1 hour", "10 seconds")),
@@ -295,7 +297,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--experiment", nargs="+", choices=names, default=names)
     parser.add_argument("--keys", nargs="+", type=int, help="instead of each experiment's own")
     parser.add_argument("--rows", type=int, default=1_000_000, help="per batch, of `rows`")
-    parser.add_argument("--every-rows", type=int, default=1_000_000, help="per batch of windows")
+    parser.add_argument(
+        "--every-rows", nargs="+", type=int, default=[300_000, 1_000_000],
+        help="per batch of `every`; `day` has the largest",
+    )  # fmt: skip
     parser.add_argument("--history-rows", type=int, default=10_000_000, help="of `rows` and `day`")
     parser.add_argument("--batches", type=int, default=15, help="micro-batches of each stream")
     parser.add_argument("--native-batches", type=int, default=2, help="of Spark's window()")

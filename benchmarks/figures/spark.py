@@ -64,12 +64,12 @@ SPARK = Section(
 )
 
 
-def hour(keys: int) -> Figure:
+def hour(keys: int, rows: int) -> Figure:
     return Figure(
-        f"spark-stream-every-{keys}",
-        f"windows of an hour every 10 s, batches of a million rows, {keys:,} keys",
+        f"spark-stream-every-{keys}-{rows}",
+        f"windows of an hour every 10 s, batches of {rows:,} rows, {keys:,} keys",
         "streaming_every",
-        column("sash / window()", keys=keys),
+        column("sash / window()", keys=keys, rows_per_batch=rows),
         faster("Spark's `window()`"),
     )
 
@@ -99,8 +99,10 @@ def passed(keys: int) -> Figure:
 SPARK_STREAMS = Section(
     "Streams on Spark",
     [
-        hour(100),
-        hour(10_000),
+        hour(100, 300_000),
+        hour(100, 1_000_000),
+        hour(10_000, 300_000),
+        hour(10_000, 1_000_000),
         day(100),
         day(10_000),
         passed(100),

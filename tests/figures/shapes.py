@@ -101,7 +101,11 @@ def on_spark() -> dict[str, list[Row]]:
             }
         ],
         "asof_spark": [{"keys": keys, **asof} for keys in (1000, 1_000_000)],
-        "streaming_every": [{"keys": keys, "sash / window()": keys / 3} for keys in (100, 10_000)],
+        "streaming_every": [
+            {"keys": keys, "rows per batch": rows, "sash / window()": keys / 3}
+            for keys in (100, 10_000)
+            for rows in (300_000, 1_000_000)
+        ],
         "streaming_day": [{"keys": keys, "day / hour": 0.9} for keys in (100, 10_000)],
         "streaming_rows": [
             {"keys": keys, "sash": 220.0, "pass-through": 400.0, "ratio": 0.55}
