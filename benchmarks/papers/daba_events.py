@@ -81,7 +81,9 @@ def event_latency_checks(found: Data) -> list[Check]:
     tops = [max(found[name].values()) for name in COMPETITORS if name != "FiBA"]
     ratio = max(tops) / min(tops)
     claim = "all algorithms but FiBA have similar maximum latency"
-    return [Check(claim, f"largest / smallest = {ratio:.1f}", ratio < 4)]
+    why = "The largest of 4 million rounds depends on what else the machine does: DABA Lite's took 49, "
+    why += "140 and 203 microseconds in three runs."
+    return [Check(claim, f"largest / smallest = {ratio:.1f}", ratio < 4, why)]
 
 
 def event_time_checks(found: Data) -> list[Check]:
