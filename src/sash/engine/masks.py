@@ -47,6 +47,7 @@ class MaskedInputs:
         self._tapes = [Tape(dtype) for dtype in dtypes]
         self._taken, self._marks = Tape(np.uint8), Tape(np.float64)
         self._youngest = np.empty(0, np.int64)
+        self._marked = 0  # the row up to which marks are written
 
     def take(self, columns: list[pa.Array]) -> None:
         """Take the rows of a batch: values, and the condition."""
@@ -54,12 +55,18 @@ class MaskedInputs:
             tape.add(numbers(without_nulls(column)))
         taken = taken_of(columns)
         self._taken.add(taken)
-        marks = room(len(taken), np.float64)
-        marks[:] = taken
-        self._marks.add(marks)
+        self._marks.add(room(len(taken), np.float64))
 
     def known(self, bounds: Bounds | Pieces) -> Any:
-        """The windows as they are."""
+        """The windows as they are; their rows are marked right before they are read, so that
+        the marks are still in the processor's cache."""
+        base, stop = self.base, self.base + len(self._taken)
+        if isinstance(bounds, Bounds) and bounds.grow and len(bounds):
+            stop = min(stop, int(bounds.ends[1][-1]))
+        rows = slice(max(self._marked, base) - base, stop - base)
+        if rows.start < rows.stop:
+            self._marks.values[rows] = self._taken.values[rows]
+            self._marked = stop
         return bounds
 
     @property

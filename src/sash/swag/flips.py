@@ -184,7 +184,7 @@ def fill_and_answer(q: Any, new: Coming, at: Lists, f: int, i: int, stop: int, o
     step = shape == IN_STEP
     even = shape & EVEN != 0
     by_step = step or (by_one(begins, i, stop, even) and by_one(ends, i, stop, even))
-    if WIDE and shape & SOME and not by_step:
+    if WIDE and not by_step and (shape & SOME or none_empty(begins, ends, i, stop)):
         return answer_in_groups(q, new, at, f, i, stop, out).back
     at = fill(q, new, at, f, row_at(windows.hi, ends, stop - 1, step) - shift)
     if by_step:
@@ -214,6 +214,14 @@ def by_one(rows: Any, i: int, stop: int, even: bool) -> bool:
         for k in range(i + 1, stop):
             others += rows[k] - rows[k - 1] != 1
     return others == 0
+
+
+def none_empty(begins: Any, ends: Any, i: int, stop: int) -> bool:
+    """Whether each of some windows has a row."""
+    empty = 0
+    for k in range(i, stop):
+        empty += begins[k] >= ends[k]
+    return empty == 0
 
 
 def answer_in_groups(q: Any, new: Coming, at: Lists, f: int, i: int, stop: int, out: Any) -> Lists:
