@@ -279,7 +279,7 @@ ASOF = (
         "asof",
         "Windows as of the moments of another table",
         "asof --events 10000000 --keys 1000 1000000 --repeat 2",
-        "asof --events 20000 --keys 1000 1000000 --repeat 1",
+        "asof --events 20000 --keys 1000 --repeat 1",
         SECONDS,
     ),
     Run(
