@@ -96,6 +96,8 @@ def run_one(command: str, out: Path, running: Stage) -> str | None:
 def write_pages(options: argparse.Namespace) -> int:
     """The page of all records, and the documentation if it was asked for."""
     found = records.quick(options.out) if options.quick else records.full(options.out)
+    if not found and not options.pages:  # some of the papers' experiments: they have own pages
+        return 0
     if not found:
         print(f"bench: {options.out} holds no records: run without --pages", file=sys.stderr)
         return 1

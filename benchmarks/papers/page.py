@@ -14,7 +14,9 @@ Records = Mapping[str, Record]  # by the name of the experiment
 
 
 def chart(experiment: Experiment, data: Data) -> str:
-    """Bars where x is a name, else a line per series."""
+    """Bars where x is a name, else a line per series; words where nothing was measured."""
+    if not data.points:
+        return "<p>Not measured at this size.</p>"
     if experiment.x.scale == "names":
         values = {f"{point.x}, {point.series}": point.y for point in data.points}
         places = {name: place for place, name in enumerate(data.names)}
