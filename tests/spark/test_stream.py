@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 import pytest
+from py4j.java_gateway import JavaClass
 from pyspark.sql import SparkSession
 
 import sash
@@ -189,6 +190,20 @@ def test_random_streams(spark: SparkSession, tmp_path: Path, seed: int) -> None:
         assert streams.differing(on_time, streams.only(expected, ready), ["i"]) == {}
 
 
-def test_checkpoints_of_local_sessions_are_written_without_processes(spark: SparkSession) -> None:
-    found = spark.conf.get("spark.sql.streaming.checkpointFileManagerClass")
-    assert str(found).endswith(".FileSystemBasedCheckpointFileManager")
+def test_a_file_of_a_checkpoint_replaces_the_one_that_is_there(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Of a batch that is cut off and run again, the state that counts is that of the second run:
+    Spark goes on from it in memory, and after the next start from the file."""
+    streaming = spark._jvm.org.apache.spark.sql.execution.streaming
+    newer = streaming.checkpointing.CheckpointFileManager  # Spark 4.0 has it one package further up
+    managers = newer if isinstance(newer, JavaClass) else streaming.CheckpointFileManager
+    settings = spark._jsparkSession.sessionState().newHadoopConf()
+    path = spark._jvm.org.apache.hadoop.fs.Path
+    manager = managers.create(path(str(tmp_path)), settings)
+    for text in (b"first", b"second"):
+        file = manager.createAtomic(path(str(tmp_path / "state")), True)
+        file.write(bytearray(text))
+        file.close()
+    assert (tmp_path / "state").read_bytes() == b"second"
+    assert {each.name for each in tmp_path.iterdir()} == {"state"}  # and no file of checksums
