@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -198,7 +199,63 @@ def test_windows_without_a_row_that_is_taken_are_found(share: float, width: int)
     assert ([False] * 500 if found is None else found.tolist()) == wanted
 
 
-def test_a_pair_whose_lift_may_raise_is_lifted_for_rows_that_pass_alone() -> None:
+def larger(a: Any, b: Any) -> Any:
+    return max(a, b)
+
+
+def either(a: bool, b: bool) -> bool:
+    return a or b
+
+
+def both_larger(a: Any, b: Any) -> Any:
+    return max(a[0], b[0]), max(a[1], b[1])
+
+
+def nested_larger(a: Any, b: Any) -> Any:
+    return max(a[0], b[0]), (max(a[1][0], b[1][0]),)
+
+
+NUMBERS = {
+    "double": (-np.inf, lambda x: x, larger),
+    "integer": (-1, lambda x: int(x), larger),
+    "boolean": (False, lambda x: x > 40, either),
+    "pair": ((-5, -np.inf), lambda x: (int(x), x), both_larger),
+    "other pair": ((-np.inf, -5), lambda x: (x, max(int(x), 3)), both_larger),
+    "nested": ((-np.inf, (-5,)), lambda x: (x, (int(x),)), nested_larger, lambda v: v[1][0]),
+}
+"""Monoids of one and two numbers, without a name: identity, lift, combine and lower."""
+
+
+@pytest.mark.parametrize("share", [0.02, 0.5])
+@pytest.mark.parametrize("numbers", NUMBERS)
+@pytest.mark.filterwarnings("error::RuntimeWarning")  # where numba cannot compile
+def test_all_numbers_are_chosen_by_their_bits(numbers: str, share: float) -> None:
+    """Compiled code lifts all rows, and takes the bits of a partial or of the identity."""
+    own = sash.Monoid("own", *NUMBERS[numbers])
+    table = sample(300, share, 0.1, 1, 8)
+    asked = sf.apply(own, "x", check=False).over(sash.range_between(-20, 0))
+    work, masked = sash.windowed(table, time="t"), asked.where("ok")
+    [state] = work.plan(y=masked).states
+    assert state.filtering == "identity"
+    found = work.agg(y=masked)["y"].to_pylist()
+    passing = sash.windowed(table.filter(table.column("ok")), time="t")
+    at = passing.at(table.select(["t"]), time="t", closed="both")
+    assert found == at.agg(y=asked)["y"].to_pylist()
+    assert any(value is not None for value in found)
+
+
+def test_a_plain_lift_is_called_with_rows_that_pass_alone() -> None:
+    """In plain Python, functions raise where compiled ones give NaN."""
+
+    def root(x: float) -> float:
+        return math.sqrt(x)
+
+    rooted = where_true(sash.Monoid("root", 0.0, root, max))
+    assert rooted.lift((-4.0, False)) == 0.0
+    assert rooted.lift((4.0, True)) == 2.0
+
+
+def test_a_lift_that_may_raise_is_called_with_rows_that_pass_alone() -> None:
     def inverse(x: float) -> tuple[float, float]:
         return (1.0, 1.0 / x)
 
@@ -211,6 +268,10 @@ def test_a_pair_whose_lift_may_raise_is_lifted_for_rows_that_pass_alone() -> Non
     work = sash.windowed(table, time="t")
     assert "rows that do not pass are left out" in work.explain(y=asked)
     assert work.agg(y=asked)["y"].to_pylist() == [1.0, 1.0, 2.0, 1.0, 2.0, 2.0]
+    most = sash.Monoid("most", -1.0, lambda x: 8.0 / x, max)
+    asked = sf.apply(most, "x", check=False).where("x > 0").over(sash.rows(3))
+    assert "rows that do not pass are left out" in work.explain(y=asked)
+    assert work.agg(y=asked)["y"].to_pylist() == [8.0, 8.0, 8.0, 4.0, 4.0, 2.0]
 
 
 def test_items_that_do_not_count_are_nothing() -> None:

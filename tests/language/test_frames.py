@@ -300,6 +300,32 @@ def test_exclusion_at_the_end_of_a_frame_costs_few_combines(frame: Any, exclude:
     assert counts[exclude] <= counts[None] + rows.num_rows
 
 
+@pytest.mark.parametrize("block", [97, 1000, row_windows.BLOCK])
+def test_the_later_peers_of_rows_whose_answers_are_given_in_groups(
+    block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Partials of four numbers, in groups of 128 rows; peers go on in later groups and blocks."""
+    monkeypatch.setattr(row_windows, "BLOCK", block)
+
+    def both(a: Any, b: Any) -> Any:  # not commutative
+        first = a[1] if a[0] > 0 else b[1]
+        last = b[2] if b[0] > 0 else a[2]
+        return max(a[0], b[0]), first, last, max(a[3], b[3])
+
+    nothing = (0.0, 0.0, 0.0, -1.0)
+    ends = sash.Monoid("ends", nothing, lambda x: (1.0, x, x, x), both, lambda v: v[1:])
+    random = np.random.default_rng(5)
+    times = np.repeat(np.arange(60), random.choice([1, 2, 3, 130, 300], 60))
+    x = random.permutation(len(times)).astype(float)
+    asked = sf.apply(ends, "x", check=False).over(sash.range_between(-4, 0), exclude="current row")
+    found = sash.windowed(pa.table({"t": times, "x": x}), time="t").agg(y=asked)["y"].to_pylist()
+    for i in [*random.integers(0, len(times), 300).tolist(), 0, len(times) - 1]:
+        window = x[np.flatnonzero((times >= times[i] - 4) & (times <= times[i]))]
+        window = window[window != x[i]]
+        wanted = (window[0], window[-1], window.max()) if len(window) else None
+        assert (None if found[i] is None else tuple(found[i].values())) == wanted
+
+
 def combines(rows: pa.Table, frame: Any, exclude: Any) -> int:
     """How many combines a maximum over a frame takes."""
     counted, counter = counting(sash.monoids.Max())

@@ -45,35 +45,24 @@ class MaskedInputs:
         dtypes = number_types(kinds[:-1])
         assert dtypes is not None
         self._tapes = [Tape(dtype) for dtype in dtypes]
-        self._taken, self._marks = Tape(np.uint8), Tape(np.float64)
+        self._taken = Tape(np.int8)  # -1, all bits, where a row is taken, else 0
         self._youngest = np.empty(0, np.int64)
-        self._marked = 0  # the row up to which marks are written
 
     def take(self, columns: list[pa.Array]) -> None:
         """Take the rows of a batch: values, and the condition."""
         for tape, column in zip(self._tapes, columns[:-1], strict=True):
             tape.add(numbers(without_nulls(column)))
-        taken = taken_of(columns)
-        self._taken.add(taken)
-        self._marks.add(room(len(taken), np.float64))
+        taken = taken_of(columns).view(np.int8)
+        self._taken.add(np.negative(taken, out=taken))
 
     def known(self, bounds: Bounds | Pieces) -> Any:
-        """The windows as they are; their rows are marked right before they are read, so that
-        the marks are still in the processor's cache."""
-        base, stop = self.base, self.base + len(self._taken)
-        if isinstance(bounds, Bounds) and bounds.grow and len(bounds):
-            stop = min(stop, int(bounds.ends[1][-1]))
-        rows = slice(max(self._marked, base) - base, stop - base)
-        if rows.start < rows.stop:
-            self._marks.values[rows] = self._taken.values[rows]
-            self._marked = stop
+        """The windows as they are."""
         return bounds
 
     @property
     def values(self) -> tuple[np.ndarray, ...]:
-        """The values from row `base` on, and which are taken: as doubles, since most processors
-        choose between two doubles by a third, and by a byte only with a branch."""
-        return tuple(t.values if len(t) else t.blank for t in (*self._tapes, self._marks))
+        """The values from row `base` on, and which are taken."""
+        return tuple(t.values if len(t) else t.blank for t in (*self._tapes, self._taken))
 
     @property
     def base(self) -> int:
@@ -104,7 +93,7 @@ class MaskedInputs:
 
     def forget(self, row: int, known: int) -> None:
         """Forget what no window reaches, and no reader has to take in."""
-        for tape in (*self._tapes, self._taken, self._marks):
+        for tape in (*self._tapes, self._taken):
             tape.forget(min(row, known))
 
 

@@ -30,6 +30,7 @@ from sash.kernel.typing import record_type, user_types
 from sash.monoids.captured import names_of
 from sash.monoids.fingerprint import fingerprint
 from sash.monoids.monoid import Monoid
+from sash.monoids.variants import lift_if
 
 Jit = Callable[[Any, Any], Any]  # a copy of a function, and the function: the copy, jitted
 
@@ -243,6 +244,7 @@ def _compile_words(text: str, scope: dict[str, Any], jit: Jit) -> dict[Any, Any]
 def _user_functions(monoid: Monoid, jit: Jit, policy: Any) -> dict[str, Any]:
     """The monoid's own functions, the slide policy, and what they call, jitted."""
     binder = Binder({}, follow=_compiles, wrap=jit)
+    binder.define(lift_if, machine.lift_all)
     roles = ("lift", "combine", "lower", "inverse", "fill")
     functions = {**{role: getattr(monoid, role) for role in roles}, "policy": policy}
     made = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from numba import from_dtype, njit, types
-from numba.core import cgutils
+from numba.core import cgutils, errors
 from numba.extending import intrinsic, overload
 
 from sash.kernel.words import BELOW, SMALL
@@ -210,6 +210,49 @@ zeros_below, zeros_above = (
     _zero_counter("zeros_below", "cttz"),
     _zero_counter("zeros_above", "ctlz"),
 )
+
+
+@intrinsic
+def choose(typingctx: Any, passes: Any, a: Any, b: Any) -> Any:
+    """choose(passes, a, b): `a` where `passes` is -1, and `b` where it is 0; without a branch.
+
+    By their bits, as compilers may make a branch of any comparison.
+    """
+    kind = typingctx.unify_types(types.unliteral(a), types.unliteral(b))
+    if kind is None:
+        raise errors.TypingError(f"the identity is {b}, and lift gives {a}")
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        mask, first, second = args
+        first = context.cast(builder, first, a, kind)
+        second = context.cast(builder, second, b, kind)
+        return _chosen(context, builder, kind, mask, first, second)
+
+    return kind(passes, a, b), generate
+
+
+def _chosen(context: Any, builder: Any, kind: Any, mask: Any, a: Any, b: Any) -> Any:
+    """The bits of one of two values of a type, number by number."""
+    if isinstance(kind, types.BaseTuple):
+        parts = [
+            _chosen(context, builder, part, mask, *(builder.extract_value(x, i) for x in (a, b)))
+            for i, part in enumerate(kind)
+        ]
+        return context.make_tuple(builder, kind, parts)
+    from llvmlite import ir
+
+    width = kind.bitwidth if isinstance(kind, types.Float) else a.type.width
+    bits, narrow = ir.IntType(width), mask.type.width
+    resize = builder.sext if width > narrow else builder.trunc
+    mask = mask if width == narrow else resize(mask, bits)
+    one, other = (builder.bitcast(x, bits) for x in (a, b))
+    both = builder.or_(builder.and_(one, mask), builder.and_(other, builder.not_(mask)))
+    return builder.bitcast(both, a.type)
+
+
+def lift_all(passes: Any, lift: Any, x: Any, nothing: Any) -> Any:
+    """What `lift_if` is when it is compiled."""
+    return choose(passes, lift(x), nothing)
 
 
 @intrinsic

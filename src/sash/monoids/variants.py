@@ -117,8 +117,8 @@ def counted(combine: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 def where_true(monoid: Monoid, columns: int = 1) -> Monoid:
     """The monoid over items with one part more, whether they count; those that do not are nothing.
 
-    `columns`: how many parts the monoid's own items have. Where a partial is a pair of numbers,
-    `lift` is called with all items, so it must not raise.
+    `columns`: how many parts the monoid's own items have. The further part is -1 or 0, as
+    `lift_if` takes it; in plain Python also True or False.
 
     >>> from sash import monoids as m
     >>> w = where_true(m.Max(dtype="int64"))
@@ -128,34 +128,22 @@ def where_true(monoid: Monoid, columns: int = 1) -> Monoid:
     inner, nothing = monoid.lift, monoid.identity
 
     def lift_number(x: Any) -> Any:
-        return inner(x[0]) if x[1] > 0 else nothing
+        return lift_if(x[1], inner, x[0], nothing)
 
     def lift_tuple(x: Any) -> Any:
-        return inner(x[:columns]) if x[columns] > 0 else nothing
+        return lift_if(x[columns], inner, x[:columns], nothing)
 
-    lift = lift_number if columns == 1 else lift_tuple
-    if isinstance(nothing, tuple) and len(nothing) == 2:
-        lift = _pair_where_true(inner, nothing, columns)
-    return monoid.with_(lift=lift, typed=None)
+    return monoid.with_(lift=lift_number if columns == 1 else lift_tuple, typed=None)
 
 
-def _pair_where_true(inner: Callable[[Any], Any], nothing: Any, columns: int) -> Any:
-    """`inner`, or a pair of nothing, each of its numbers chosen by a comparison of its own.
+def lift_if(passes: Any, lift: Callable[[Any], Any], x: Any, nothing: Any) -> Any:
+    """The partial of an item that passes, and nothing of another one.
 
-    Most processors choose a double by a comparison without a branch, but compilers make a branch of
-    one comparison that chooses two: it is guessed wrong as often as rows pass by chance.
+    Compiled code lifts every item, and takes the bits of one or the other without a branch, which
+    would be guessed wrong as often as items pass by chance (`sash.kernel.machine`). So `lift` must
+    not raise there, and `passes` is -1 or 0: all bits or none.
     """
-    first, second = nothing
-
-    def lift_number(x: Any) -> Any:
-        v = inner(x[0])
-        return (v[0] if x[1] > 0 else first, v[1] if x[1] > 0.5 else second)
-
-    def lift_tuple(x: Any) -> Any:
-        v = inner(x[:columns])
-        return (v[0] if x[columns] > 0 else first, v[1] if x[columns] > 0.5 else second)
-
-    return lift_number if columns == 1 else lift_tuple
+    return lift(x) if passes else nothing
 
 
 WIDE = {kind: np.dtype(wide) for kind, wide in (("b", "?"), ("i", "i8"), ("u", "i8"), ("f", "f8"))}

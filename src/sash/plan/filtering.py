@@ -8,7 +8,7 @@ no rows   on a stream, where partials are kept: the partial of a row that does n
           no rows.
 
 To number windows among the rows that pass takes longer than a combine with the identity, where a
-partial is one number, or two of one type. Where partials are larger, it takes less.
+partial is one or two numbers. Where partials are larger, it takes less.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Filtering = Literal["identity", "left out", "no rows"]
 
 FEW = 2
-"""Numbers of a partial, all of one type, up to which rows that do not pass are lifted, too."""
+"""Numbers of a partial, up to which rows that do not pass are lifted, too."""
 
 
 def filtered(state: State, condition: str | None, frame: Frame, options: Options) -> State:
@@ -56,8 +56,6 @@ def _lifts_all(monoid: Monoid) -> bool:
     layout = Layout.of(monoid.identity, monoid.dtype)
     if layout is None or layout.length is not None or len(layout.leaves) > FEW:
         return False
-    if len(set(layout.leaves)) > 1:  # which processors do not choose between without a branch
-        return False
-    if len(layout.leaves) > 1 and function_may_raise(monoid.lift):  # is called with all rows
+    if function_may_raise(monoid.lift):  # is called with all rows
         return False
     return not function_may_raise(monoid.lower)  # at windows in which no row passes

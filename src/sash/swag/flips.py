@@ -174,10 +174,14 @@ def item_or_cell(q: Any, new: Coming, j: int) -> Partial:
     return coming(q, new, j) if j >= new.old else get(q.part, j)
 
 
-def fill_and_answer(q: Any, new: Coming, at: Lists, f: int, i: int, stop: int, out: Any) -> Partial:
+def fill_and_answer(
+    q: Any, new: Coming, at: Lists, f: int, i: int, stop: int, left: int | None, out: Any
+) -> tuple[Partial, int | None]:
     """The answers of rows i to stop - 1, suffixes and prefixes combined; and the back list.
 
-    Fills the prefixes that these need, and the next flip's suffixes down to item f.
+    Fills the prefixes that these need, and the next flip's suffixes down to item f. Of the windows
+    that a piece names, the first `left` have no answers yet (None: there is no piece); gives how
+    many then have none.
     """
     windows, shift = new.windows, new.shift
     begins, ends, shape = numbers(windows.lo), numbers(windows.hi), windows.shape
@@ -185,7 +189,7 @@ def fill_and_answer(q: Any, new: Coming, at: Lists, f: int, i: int, stop: int, o
     even = shape & EVEN != 0
     by_step = step or (by_one(begins, i, stop, even) and by_one(ends, i, stop, even))
     if WIDE and not by_step and (shape & SOME or none_empty(begins, ends, i, stop)):
-        return answer_in_groups(q, new, at, f, i, stop, out).back
+        return answer_in_groups(q, new, at, f, i, stop, left, out)
     at = fill(q, new, at, f, row_at(windows.hi, ends, stop - 1, step) - shift)
     if by_step:
         begin = row_at(windows.lo, begins, i, step) - shift
@@ -198,7 +202,9 @@ def fill_and_answer(q: Any, new: Coming, at: Lists, f: int, i: int, stop: int, o
                 suffix = get(q.part, begins[k] - shift)
                 prefix = get(prefixes, ends[k] - shift - new.anchor)
                 give(out, k, lower(hold(q, ANSWER, combine(suffix, prefix))))
-    return at.back
+    if left is None:
+        return at.back, None
+    return at.back, answer_named(q, new, left, stop, out)
 
 
 def by_one(rows: Any, i: int, stop: int, even: bool) -> bool:
@@ -224,8 +230,10 @@ def none_empty(begins: Any, ends: Any, i: int, stop: int) -> bool:
     return empty == 0
 
 
-def answer_in_groups(q: Any, new: Coming, at: Lists, f: int, i: int, stop: int, out: Any) -> Lists:
-    """As `fill_and_answer`, where none of the windows is empty; gives how far lists are filled.
+def answer_in_groups(
+    q: Any, new: Coming, at: Lists, f: int, i: int, stop: int, left: int | None, out: Any
+) -> tuple[Partial, int | None]:
+    """As `fill_and_answer`, where none of the windows is empty.
 
     What a group of them needs is first brought together: where a state has several numbers, a
     processor then combines several rows at once, which pays for the way. It is brought while
@@ -234,15 +242,63 @@ def answer_in_groups(q: Any, new: Coming, at: Lists, f: int, i: int, stop: int, 
     ends, shift = numbers(new.windows.hi), new.shift
     suffixes, prefixes = straight(new.ahead, 0), straight(new.ahead, GROUP)
     last = k = i
+    rest: Any = left
     while last < stop:
         after = min(stop, k + GROUP)
         groups = max(1, (stop - k + GROUP - 1) // GROUP)
         to = at.f - (at.f - f) // groups
         e = max(at.e, ends[after - 1] - shift)
         at = fill_and_bring(q, new, at, to, e, last, k - last)
+        if left is not None:
+            rest = bring_rows(q, new, rest, last, k, out)
         answer_group(q, suffixes, prefixes, last, k - last, out)
         last, k = k, after
-    return at
+    return at.back, rest
+
+
+def bring_rows(q: Any, new: Coming, left: int, i: int, stop: int, out: Any) -> int:
+    """Combine the rows that the named windows of rows i to stop - 1 have besides to the prefixes
+    that were brought for them.
+
+    The first `left` of them have no answers yet; gives how many then have none. Those before row i
+    have no other rows, and get their answers here.
+    """
+    which, prefixes = numbers(new.piece.which), straight(new.ahead, GROUP)
+    rest = left
+    while rest > 0 and which[rest - 1] < stop:
+        rest -= 1
+    if rest == left:
+        return rest
+    j = rest
+    while j > 0 and which[j - 1] == which[j] + 1:  # peers of the next group
+        j -= 1
+    more, before = after_last(q, new, which[j])
+    for each in range(j, left):
+        k = which[each]
+        row = further_row(q, new, k)
+        if k + 1 == before:
+            more = hold(q, MORE, combine(row, more))
+            if i <= k < stop:
+                put(prefixes, k - i, combine(get(prefixes, k - i), more))
+        else:  # one row: its partial is known to have one, which a compiler makes use of
+            more = hold(q, MORE, row)
+            if i <= k < stop:
+                put(prefixes, k - i, combine(get(prefixes, k - i), row))
+        if k < i:
+            give(out, k, lower(hold(q, ANSWER, more)))
+        before = k
+    return rest
+
+
+def after_last(q: Any, new: Coming, k: int) -> tuple[Partial, int]:
+    """The rows after the first one that named window k has besides, and k + 1 if it has some:
+    those of the last window of all, as others are named."""
+    more, piece, n = one(q), new.piece, new.windows.n
+    if k + 1 < n or piece.last <= 1:
+        return more, n + 1
+    for row in range(n + piece.last - 2, n - 1, -1):
+        more = hold(q, MORE, combine(further_row(q, new, row), more))
+    return more, n
 
 
 def answer_group(q: Any, suffixes: Any, prefixes: Any, i: int, n: int, out: Any) -> None:
@@ -315,11 +371,9 @@ def answer_named(q: Any, new: Coming, left: int, stop: int, out: Any) -> int:
     rest = left
     while rest > 0 and which[rest - 1] < stop:
         rest -= 1
-    more, before = one(q), stop + 1
-    if rest < left and stop == windows.n and piece.last > 1:
-        before = stop
-        for k in range(stop + piece.last - 2, stop - 1, -1):
-            more = hold(q, MORE, combine(further_row(q, new, k), more))
+    if rest == left:
+        return rest
+    more, before = after_last(q, new, which[rest])
     for j in range(rest, left):
         k = which[j]
         begin = row_at(windows.lo, begins, k, step) - shift
@@ -331,7 +385,7 @@ def answer_named(q: Any, new: Coming, left: int, stop: int, out: Any) -> int:
         if k + 1 == before:
             more = hold(q, MORE, combine(row, more))
             give(out, k, lower(hold(q, ANSWER, combine(total, more))))
-        else:  # one row: its partial is known to have one, which a compiler makes use of
+        else:
             more = hold(q, MORE, row)
             give(out, k, lower(hold(q, ANSWER, combine(total, row))))
         before = k

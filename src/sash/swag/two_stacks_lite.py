@@ -161,9 +161,8 @@ def flip_by_flip(q: Any, at: At, new: Coming, piece: Piece | None, out: Any) -> 
     begins, ends, n = numbers(windows.lo), numbers(windows.hi), windows.n
     in_step = windows.shape == IN_STEP
     f, b, e, back = at
-    i = left = filled = 0
-    if piece is not None:
-        left = piece.named
+    i = filled = 0
+    left: Any = None if piece is None else piece.named
     while i < n:
         begin = row_at(windows.lo, begins, i, in_step) - shift
         end = row_at(windows.hi, ends, i, in_step) - shift
@@ -180,14 +179,11 @@ def flip_by_flip(q: Any, at: At, new: Coming, piece: Piece | None, out: Any) -> 
                 _, _, e, back = fill(q, new, Lists(b, one(q), e, back), begin, end)
             f, filled = next_front(q, new, begin, stop)
             lists = Lists(filled, one(q), e, back)
-            if piece is None:
-                back = fill_and_answer(q, new, lists, f, i, stop, out)
-            elif piece.alone:
+            if piece is None or not piece.alone:
+                back, left = fill_and_answer(q, new, lists, f, i, stop, left, out)
+            else:
                 back = fill(q, new, lists, f, end).back
                 answer_with_rows(q, new, i, stop, out)
-            else:
-                back = fill_and_answer(q, new, lists, f, i, stop, out)
-                left = answer_named(q, new, left, stop, out)
             f, e, i = row_at(windows.lo, begins, stop - 1, in_step) - shift, end, stop
         else:
             if piece is not None:
