@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from sash.engine.stream.definition import StreamDefinition
-from sash.engine.stream.sealing import BULK
+from sash.engine.stream.sealing import rows_of_bulk
 from sash.plan.explain import Step
 
 
@@ -84,7 +84,9 @@ def sizes_of(definition: StreamDefinition, rows_per_second: float, keys: int) ->
         rows = min(rows, keys * slices)
         kinds = [definition.schema.field(name).type for name in _sliced_by(definition)]
         width = partial + sum(_width(kind) for kind in kinds)
-    nodes = entries(rows, max(1.0, rows / BULK), keys) * partial if states else 0.0
+    touched = keys_per_second(rows_per_second, keys) * BATCH
+    bulk = max(rows_of_bulk(1), min(rows_per_second * BATCH, rows_of_bulk(int(touched))))
+    nodes = entries(rows, max(1.0, rows / bulk), keys) * partial if states else 0.0
     tails = len(definition.plan.of("tail")) * _tail_width(definition)
     so_far = len(definition.plan.of("so far")) * (KEY_WIDTH + 2 * TEXT)
     return Sizes(rows, width, nodes, keys * (tails + so_far))

@@ -23,6 +23,10 @@ from sash.engine.stream.sorted_keys import order_of
 BULK = 1 << 14
 """Rows of a bulk, about: a larger batch is cut at times into several."""
 
+PER_KEY = 2
+"""Rows of a bulk per key, about, where it has many keys: a map with a partial for nearly each of its
+rows takes as long to write as the rows, and no window needs less of it than of them."""
+
 
 def sealed(state: ShardState, rows: pa.Table, now: float | None) -> pa.Table | None:
     """The rows that the watermark has passed, in order of key and time; the others wait."""
@@ -108,13 +112,20 @@ def due_of_bulks(state: ShardState, before: float | None, now: float) -> pa.Tabl
     return by_key(state, pa.concat_tables(parts).combine_chunks()) if parts else None
 
 
+def rows_of_bulk(keys: int) -> int:
+    """How many rows a bulk has, about, where a batch has so many keys."""
+    return max(BULK, PER_KEY * keys)
+
+
 def cut(state: ShardState, rows: pa.Table) -> Iterator[pa.Table]:
-    """Rows as those of each bulk. Rows of one time stay together."""
-    if rows.num_rows <= 2 * BULK:
+    """Rows in order of key and time as those of each bulk. Rows of one time stay together."""
+    ids = numbers(one_array(rows.column(KEY)))
+    size = rows_of_bulk(1 + int(np.count_nonzero(ids[1:] != ids[:-1])))
+    if rows.num_rows <= 2 * size:
         yield rows
         return
     times = state.times(rows)
-    edges = np.unique(np.sort(times)[BULK::BULK])
+    edges = np.unique(np.sort(times)[size::size])
     bulk = np.searchsorted(edges, times, "left")
     for i in np.unique(bulk):
         yield rows.filter(pa.array(bulk == i))
