@@ -11,7 +11,7 @@ import pytest
 
 from sash import Monoid, swag
 from sash.monoids.monoid import same
-from sash.swag.flips import Further
+from sash.swag.coming import Further
 from sash.swag.inputs import Asked
 from tests.conformance.cases import Case, affine, bits, small_int, words
 

@@ -39,7 +39,7 @@ from sash.kernel.layout import Layout
 from sash.memory.columns import held_rows
 from sash.monoids.monoid import Monoid, same
 from sash.plan.plan import Plan, State
-from sash.swag.flips import Further
+from sash.swag.coming import Further
 from sash.swag.inputs import Asked, addresses, columns_of, items
 from sash.swag.raising import may_raise
 from sash.swag.registry import ALGORITHMS

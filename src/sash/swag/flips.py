@@ -1,108 +1,36 @@
 """Flips: the answers of Two-Stacks Lite between two flips, with all bounds known.
 
 Windows that begin before b, the end of the front list, are a suffix of the front list and a
-prefix of the back list. Straight loops fill both, and others combine them. Windows may have a
-further piece, which is combined before their answers are given.
+prefix of the back list. Straight loops fill both, and others combine them.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from sash.kernel.drivers import row_at
 from sash.kernel.words import (
     ANSWER,
     EVEN,
-    FIRST_FREE,
     IN_STEP,
     SMALL,
     SOME,
     WIDE,
-    Address,
     Partial,
-    Windows,
     combine,
     get,
     get_small,
     give,
     hold,
-    item,
-    lift,
     lower,
     magnitude,
     numbers,
-    one,
     put,
     straight,
     straight_run,
 )
-from sash.monoids.monoid import Monoid
-
-MORE = FIRST_FREE + 1  # after Two-Stacks Lite's own place
-
-GROUP = 128
-"""Rows that are answered together."""
-
-
-class Piece(NamedTuple):
-    """What windows have after their rows lo to hi - 1: a row each, or some of them several.
-
-    Where some have several, those of a window are its first one, and those of the next window.
-    """
-
-    row: int = -1  # input of the first window's first row, and those of others in turn; -1: none
-    alone: int = 0  # whether each window has just that row; else only those that are named
-    named: int = 0
-    which: Address = 0  # the windows that are named, the youngest first
-    last: int = 0  # how many rows the last window has
-
-
-class Further(NamedTuple):
-    """A further piece of windows, and the monoid whose answers are given with it.
-
-    That monoid is the window's own, but for how it lowers. `which`: the windows that have some
-    rows more, the youngest first; None: each has one.
-    """
-
-    monoid: Monoid
-    row: int
-    which: np.ndarray | None = None
-    last: int = 0
-
-    def compiled(self) -> Piece:
-        """As a compiled driver takes it."""
-        if self.which is None:
-            return Piece(self.row, 1)
-        return Piece(self.row, 0, len(self.which), self.which.ctypes.data, self.last)
-
-    def plain(self) -> Piece:
-        """As a driver in plain Python takes it."""
-        if self.which is None:
-            return Piece(self.row, 1)
-        which: Any = self.which.tolist()
-        return Piece(self.row, 0, len(which), which, self.last)
-
-
-class Coming(NamedTuple):
-    """The items of a call of `follow`: item j is xs[j + first], or in its cell before `old`."""
-
-    xs: Any
-    first: int
-    old: int
-    ahead: Any  # prefixes: cell j - anchor is the back list up to item j - 1, combined; and,
-    # before them, a group of suffixes and one of prefixes
-    anchor: int
-    windows: Windows
-    shift: int  # the row of item 0
-    piece: Piece
-
-
-def from_anchor(new: Coming, anchor: int) -> Coming:
-    """The same items, with prefixes from another one on."""
-    xs, first, old, ahead, _, windows, shift, piece = new
-    return Coming(xs, first, old, ahead, anchor, windows, shift, piece)
+from sash.swag.coming import GROUP, Coming, coming, item_or_cell
+from sash.swag.further import answer_named, bring_rows
 
 
 class Lists(NamedTuple):
@@ -162,16 +90,6 @@ def bring(q: Any, new: Coming, i: int, k: int) -> None:
     ahead = straight(new.ahead, 0)
     put(ahead, k, get(q.part, begins[i + k] - shift))
     put(ahead, GROUP + k, get(ahead, ends[i + k] - shift - new.anchor))
-
-
-def coming(q: Any, new: Coming, j: int) -> Partial:
-    """Item j, which is inserted now."""
-    return lift(q, item(new.xs, j + new.first))
-
-
-def item_or_cell(q: Any, new: Coming, j: int) -> Partial:
-    """Item j, from its cell where it was inserted before."""
-    return coming(q, new, j) if j >= new.old else get(q.part, j)
 
 
 def fill_and_answer(
@@ -256,51 +174,6 @@ def answer_in_groups(
     return at.back, rest
 
 
-def bring_rows(q: Any, new: Coming, left: int, i: int, stop: int, out: Any) -> int:
-    """Combine the rows that the named windows of rows i to stop - 1 have besides to the prefixes
-    that were brought for them.
-
-    The first `left` of them have no answers yet; gives how many then have none. Those before row i
-    have no other rows, and get their answers here.
-    """
-    which, prefixes = numbers(new.piece.which), straight(new.ahead, GROUP)
-    rest = left
-    while rest > 0 and which[rest - 1] < stop:
-        rest -= 1
-    if rest == left:
-        return rest
-    j = rest
-    while j > 0 and which[j - 1] == which[j] + 1:  # peers of the next group
-        j -= 1
-    more, before = after_last(q, new, which[j])
-    for each in range(j, left):
-        k = which[each]
-        row = further_row(q, new, k)
-        if k + 1 == before:
-            more = hold(q, MORE, combine(row, more))
-            if i <= k < stop:
-                put(prefixes, k - i, combine(get(prefixes, k - i), more))
-        else:  # one row: its partial is known to have one, which a compiler makes use of
-            more = hold(q, MORE, row)
-            if i <= k < stop:
-                put(prefixes, k - i, combine(get(prefixes, k - i), row))
-        if k < i:
-            give(out, k, lower(hold(q, ANSWER, more)))
-        before = k
-    return rest
-
-
-def after_last(q: Any, new: Coming, k: int) -> tuple[Partial, int]:
-    """The rows after the first one that named window k has besides, and k + 1 if it has some:
-    those of the last window of all, as others are named."""
-    more, piece, n = one(q), new.piece, new.windows.n
-    if k + 1 < n or piece.last <= 1:
-        return more, n + 1
-    for row in range(n + piece.last - 2, n - 1, -1):
-        more = hold(q, MORE, combine(further_row(q, new, row), more))
-    return more, n
-
-
 def answer_group(q: Any, suffixes: Any, prefixes: Any, i: int, n: int, out: Any) -> None:
     """The answers of rows i to i + n - 1, the suffixes and the prefixes of which lie in a row.
 
@@ -329,64 +202,3 @@ def answer_in_step(q: Any, new: Coming, f: int, e: int, i: int, stop: int, out: 
         end = min(n, k + min(GROUP, straight_run(q.part, f + k)))
         answer_group(q, straight(q.part, f + k), straight(prefixes, k), i + k, end - k, out)
         k = end
-
-
-def answer_with_rows(q: Any, new: Coming, i: int, stop: int, out: Any) -> None:
-    """The answers of rows i to stop - 1 whose windows have a further row each, in groups."""
-    windows, shift = new.windows, new.shift
-    begins, ends, step = numbers(windows.lo), numbers(windows.hi), windows.shape == IN_STEP
-    ahead = suffixes = straight(new.ahead, 0)
-    prefixes = straight(new.ahead, GROUP)
-    for k in range(i, stop, GROUP):
-        n = min(GROUP, stop - k)
-        for j in range(n):
-            begin = row_at(windows.lo, begins, k + j, step) - shift
-            end = row_at(windows.hi, ends, k + j, step) - shift
-            if begin < end:
-                put(suffixes, j, get(q.part, begin))
-                put(prefixes, j, get(ahead, end - new.anchor))
-            else:
-                put(suffixes, j, one(q))
-                put(prefixes, j, one(q))
-        for j in range(n):
-            total = hold(q, ANSWER, combine(get(suffixes, j), get(prefixes, j)))
-            row = further_row(q, new, k + j)
-            give(out, k + j, lower(hold(q, ANSWER, combine(total, row))))
-
-
-def further_row(q: Any, new: Coming, k: int) -> Partial:
-    """The first row of the further piece of window k."""
-    return lift(q, item(new.xs, new.piece.row + k))
-
-
-def answer_named(q: Any, new: Coming, left: int, stop: int, out: Any) -> int:
-    """The answers of the named windows before `stop` again, with the rows that they have besides.
-
-    The first `left` of them have no answers yet; gives how many then have none. Peers begin
-    their windows at one row: so none before `stop` has a peer after it, but for the last of all.
-    """
-    windows, shift, piece = new.windows, new.shift, new.piece
-    begins, ends, step = numbers(windows.lo), numbers(windows.hi), windows.shape == IN_STEP
-    which, prefixes = numbers(piece.which), straight(new.ahead, 0)
-    rest = left
-    while rest > 0 and which[rest - 1] < stop:
-        rest -= 1
-    if rest == left:
-        return rest
-    more, before = after_last(q, new, which[rest])
-    for j in range(rest, left):
-        k = which[j]
-        begin = row_at(windows.lo, begins, k, step) - shift
-        end = row_at(windows.hi, ends, k, step) - shift
-        row, total = further_row(q, new, k), one(q)
-        if begin < end:
-            prefix = get(prefixes, end - new.anchor)
-            total = hold(q, ANSWER, combine(get(q.part, begin), prefix))
-        if k + 1 == before:
-            more = hold(q, MORE, combine(row, more))
-            give(out, k, lower(hold(q, ANSWER, combine(total, more))))
-        else:
-            more = hold(q, MORE, row)
-            give(out, k, lower(hold(q, ANSWER, combine(total, row))))
-        before = k
-    return rest

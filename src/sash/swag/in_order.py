@@ -15,7 +15,7 @@ from sash.kernel.compiled import Kernel
 from sash.kernel.cursors import entered, left
 from sash.memory.columns import Table
 from sash.monoids.recipe import whole
-from sash.swag.flips import Further
+from sash.swag.coming import Further
 from sash.swag.in_order_state import InOrderState
 from sash.swag.inputs import (
     Asked,

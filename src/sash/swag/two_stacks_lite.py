@@ -39,19 +39,9 @@ from sash.kernel.words import (
     straight_run,
 )
 from sash.monoids.monoid import Monoid
-from sash.swag.flips import (
-    GROUP,
-    Coming,
-    Further,
-    Lists,
-    Piece,
-    answer_named,
-    answer_with_rows,
-    fill,
-    fill_and_answer,
-    from_anchor,
-    further_row,
-)
+from sash.swag.coming import GROUP, Coming, Further, Piece, from_anchor
+from sash.swag.flips import Lists, fill, fill_and_answer
+from sash.swag.further import answer_named, answer_with_rows, further_row
 from sash.swag.in_order import InOrder
 from sash.swag.inputs import Asked
 from sash.swag.window import Use, agree
