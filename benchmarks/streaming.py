@@ -20,9 +20,7 @@ Streams that are compared take turns, twice (`--repeat`). Rates are thousand row
 best micro-batch after the first two (where there are two, of the second), from Parquet to the noop
 sink. `reading alone` drops the rows in Python's workers:
 no stream with a handler in Python is faster. `stages alone` drops them there too, and sends an
-empty block per shard through the stages that Sash has: what Spark itself takes. `windows alone`
-does the same, and each shard gives as many windows as the day by a second has, which were made
-before. The pass-through
+empty block per shard through the stages that Sash has: what Spark itself takes. The pass-through
 has the same packing, shuffle, handler and unpacking, and hands on what it gets.
 """
 
@@ -50,9 +48,8 @@ import sash.spark
 from benchmarks import stream_batches
 from benchmarks.measure import report
 from sash import functions as sf
-from sash.engine.stream.pages import to_bytes
 from sash.spark.keys import shards_of
-from sash.spark.shards import CODEC, Packing, packed, shard_ids
+from sash.spark.shards import Packing, packed, shard_ids
 from sash.spark.streaming import unpack
 
 Row = dict[str, Any]
@@ -214,9 +211,7 @@ def only_read(df: DataFrame) -> DataFrame:
     return df.mapInArrow(drop, df.schema)
 
 
-def no_work(
-    df: DataFrame, handler: StatefulProcessor | None = None, schema: str | None = None
-) -> DataFrame:
+def no_work(df: DataFrame) -> DataFrame:
     """Rows that reach Python's workers, and an empty block per shard that goes through the same
     shuffle, stateful handler and unpacking as Sash's."""
     packing = Packing(("_sash", "_check", *df.columns), tuple(shard_ids(shards_of(df, None))))
@@ -228,36 +223,9 @@ def no_work(
 
     blocks = df.mapInArrow(drop, "shard int, rows binary")
     done = blocks.groupBy("shard").transformWithStateInPandas(
-        handler or Passing(), "rows binary", "Append", "None"
+        Passing(), "rows binary", "Append", "None"
     )
-    return done.mapInArrow(unpack(), schema or df.schema)
-
-
-class Giving(StatefulProcessor):
-    """Gives the block of a file, whatever it gets."""
-
-    def __init__(self, file: Path) -> None:
-        self.file = file
-
-    def init(self, handle: Any) -> None: ...
-
-    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[pd.DataFrame]:
-        for _ in rows:
-            pass
-        yield pd.DataFrame({"rows": [self.file.read_bytes()]})
-
-    def close(self) -> None: ...
-
-
-def only_windows(df: DataFrame, count: int, file: Path) -> DataFrame:
-    """As `no_work`, but shards give so many windows that were made before."""
-    n = count // shards_of(df, None)
-    random, ends = np.random.default_rng(0), np.full(n, START)
-    values = {"hi": random.random(n), "n": np.full(n, 9), "mean": random.random(n)}
-    table = {"k": np.arange(n), "window_start": ends, "window_end": ends, **values}
-    file.write_bytes(to_bytes(pa.table(table), CODEC))
-    kinds = "k long, window_start timestamp, window_end timestamp, hi double, n long, mean double"
-    return no_work(df, Giving(file), kinds)
+    return done.mapInArrow(unpack(), df.schema)
 
 
 def day(spark: SparkSession, options: argparse.Namespace, folder: Path) -> Iterator[Row]:
@@ -273,12 +241,12 @@ def day(spark: SparkSession, options: argparse.Namespace, folder: Path) -> Itera
             sizes = Sizes(past, length, options.batches, count, 60)
             given = files(folder / each[0].replace(" ", "-"), keys, sizes)
             streams[name] = windows(spark, given, *each)
-        streams["windows alone"] = only_windows(given.stream(spark), 60 * keys, folder / "windows")
+        streams["pass-through"] = passed(given.stream(spark))
         found = rates(streams, options.repeat, folder)
         ratio = found["1 day by 1 s"] / found["1 hour by 10 s"]
-        limit = found["windows alone"] / found["1 hour by 10 s"]
+        limit = found["pass-through"] / found["1 hour by 10 s"]
         about = {"keys": keys, "rows per batch": count}
-        yield about | found | {"day / hour": ratio, "windows alone / hour": limit}
+        yield about | found | {"day / hour": ratio, "pass-through / hour": limit}
 
 
 def rows(spark: SparkSession, options: argparse.Namespace, folder: Path) -> Iterator[Row]:
