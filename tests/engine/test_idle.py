@@ -33,7 +33,8 @@ def answers(definition: StreamDefinition, table: pa.Table) -> pa.Table:
     """What a table gives whose keys begin again after they were idle."""
     found = aggregate(definition.plan.query, spelled(table))
     original = dict(zip(table["i"].to_pylist(), table["k"].to_pylist(), strict=True))
-    return found.set_column(0, "k", pa.array([original[i] for i in found["i"].to_pylist()]))
+    keys = [original[i] for i in found["i"].to_pylist()]
+    return found.set_column(0, "k", pa.array(keys, table.schema.field("k").type))
 
 
 def sample(name: str, rng: np.random.Generator, n: int) -> pa.Table:
