@@ -107,8 +107,7 @@ def on_spark() -> dict[str, list[Row]]:
             for rows in (300_000, 1_000_000)
         ],
         "streaming_day": [
-            {"keys": keys, "day / hour": 0.9, "pass-through / hour": 0.95}
-            for keys in (100, 10_000)
+            {"keys": keys, "day / hour": 0.9, "pass-through / hour": 0.95} for keys in (100, 10_000)
         ],
         "streaming_rows": [
             {"keys": keys, "sash": 220.0, "pass-through": 400.0, "ratio": 0.55}
