@@ -274,6 +274,25 @@ def test_a_lift_that_may_raise_is_called_with_rows_that_pass_alone() -> None:
     assert work.agg(y=asked)["y"].to_pylist() == [8.0, 8.0, 8.0, 4.0, 4.0, 2.0]
 
 
+def test_a_lift_with_an_index_is_called_with_rows_that_pass_alone() -> None:
+    """An index that is not a constant may be out of range; that of a column cannot be."""
+    prices = (1.0, 2.0, 4.0)
+
+    def priced(x: float) -> float:
+        return prices[int(x)]
+
+    table = pa.table({"t": range(5), "x": [0.0, 1.0, 50.0, 2.0, -9.0]})
+    work = sash.windowed(table, time="t")
+    own = sash.Monoid("priced", -1.0, priced, max)
+    asked = sf.apply(own, "x", check=False).where("x between 0 and 2").over(sash.rows(2))
+    assert "rows that do not pass are left out" in work.explain(y=asked)
+    assert work.agg(y=asked)["y"].to_pylist() == [1.0, 2.0, 2.0, 4.0, 4.0]
+    both = sash.Monoid("larger", -1.0, lambda x: max(x[0], x[1]), max)
+    asked = sf.apply(both, "x", "t", check=False).where("x > 0").over(sash.rows(2))
+    assert [state.filtering for state in work.plan(y=asked).states] == ["identity"]
+    assert work.agg(y=asked)["y"].to_pylist() == [-1.0, 1.0, 50.0, 50.0, 3.0]
+
+
 def test_items_that_do_not_count_are_nothing() -> None:
     total = where_true(m.Sum(dtype="int64"))
     assert check_laws(total, [(1, True), (2, False), (4, True)]) is None

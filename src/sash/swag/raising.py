@@ -1,8 +1,8 @@
 """Raising: whether compiled code of a monoid may raise, so that a batch has to be undone.
 
-In compiled code a function raises where it says so, where an integer does not fit in 64 bits
-and where a divisor is zero; the last two only in a user's function, and in those of Sash that
-say so (`sash.kernel.arithmetic`).
+In compiled code a function raises where it says so, where an integer does not fit in 64 bits,
+where a divisor is zero and where an index is out of range; all but the first only in a user's
+function, and in those of Sash that say so (`sash.kernel.arithmetic`).
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from sash.monoids.monoid import Monoid
 KEPT = 256  # monoids whose answer is known
 _known: dict[int, tuple[Monoid, bool]] = {}
 _ARITHMETIC = ("BINARY_OP", "UNARY_NEGATIVE", "INPLACE_")
+_CONSTANT = ("LOAD_CONST", "LOAD_SMALL_INT")  # an index that is checked while it is compiled
 
 
 def may_raise(monoid: Monoid) -> bool:
@@ -40,11 +41,16 @@ def function_may_raise(function: Any, seen: frozenset[int] = frozenset()) -> boo
     if not isinstance(function, types.FunctionType) or id(function) in seen:
         return False
     is_ours = (function.__module__ or "").startswith("sash.")
+    before = ""
     for step in dis.get_instructions(function):
         if step.opname == "RAISE_VARARGS":
             return True
-        if not is_ours and step.opname.startswith(_ARITHMETIC) and step.argrepr != "[]":
+        if step.opname == "BINARY_SUBSCR" or step.argrepr == "[]":
+            if not is_ours and before not in _CONSTANT:
+                return True
+        elif not is_ours and step.opname.startswith(_ARITHMETIC):
             return True
+        before = step.opname
     used = [function.__globals__.get(name) for name in names_of(function.__code__)]
     used += [cell.cell_contents for cell in function.__closure__ or ()]
     return any(function_may_raise(other, seen | {id(function)}) for other in used)
