@@ -75,9 +75,11 @@ def sample(n: int, share: float, nulls: float, keys: int, seed: int) -> pa.Table
     )
 
 
-def leave_out(state: State, condition: str | None, frame: Any, options: Options) -> State:
+def leave_out(
+    state: State, condition: str | None, frame: Any, options: Options, schema: pa.Schema
+) -> State:
     """The planner's choice, were it always to leave rows out."""
-    return filtered(state, condition, frame, options._replace(rows="stream"))
+    return filtered(state, condition, frame, options._replace(rows="stream"), schema)
 
 
 @pytest.mark.parametrize("frame", FRAMES)
@@ -227,13 +229,14 @@ NUMBERS = {
 
 
 @pytest.mark.parametrize("share", [0.02, 0.5])
+@pytest.mark.parametrize("end", [0, -5])
 @pytest.mark.parametrize("numbers", NUMBERS)
 @pytest.mark.filterwarnings("error::RuntimeWarning")  # where numba cannot compile
-def test_all_numbers_are_chosen_by_their_bits(numbers: str, share: float) -> None:
+def test_all_numbers_are_chosen_by_their_bits(numbers: str, end: int, share: float) -> None:
     """Compiled code lifts all rows, and takes the bits of a partial or of the identity."""
     own = sash.Monoid("own", *NUMBERS[numbers])
     table = sample(300, share, 0.1, 1, 8)
-    asked = sf.apply(own, "x", check=False).over(sash.range_between(-20, 0))
+    asked = sf.apply(own, "x", check=False).over(sash.range_between(-20, end))
     work, masked = sash.windowed(table, time="t"), asked.where("ok")
     [state] = work.plan(y=masked).states
     assert state.filtering == "identity"
@@ -255,26 +258,34 @@ def test_a_plain_lift_is_called_with_rows_that_pass_alone() -> None:
     assert rooted.lift((4.0, True)) == 2.0
 
 
-def test_a_lift_that_may_raise_is_called_with_rows_that_pass_alone() -> None:
-    def inverse(x: float) -> tuple[float, float]:
-        return (1.0, 1.0 / x)
+def both_added(a: Any, b: Any) -> Any:
+    return a[0] + b[0], a[1] + b[1]
 
-    def both(a: Any, b: Any) -> tuple[float, float]:
-        return (a[0] + b[0], a[1] + b[1])
 
+def filtering(work: Any, asked: Any) -> str:
+    [state] = work.plan(y=asked).states
+    return str(state.filtering)
+
+
+def test_a_lift_that_may_raise_is_not_called_with_rows_that_do_not_pass() -> None:
+    """Compiled code calls it with an item at which it does not raise instead."""
     table = pa.table({"t": range(6), "x": [1.0, 0.0, 2.0, 0.0, 4.0, 8.0]})
-    harmonic = sash.Monoid("harmonic", (0.0, 0.0), inverse, both, lambda v: v[0])
-    asked = sf.apply(harmonic, "x", check=False).where("x > 0").over(sash.rows(3))
     work = sash.windowed(table, time="t")
-    assert "rows that do not pass are left out" in work.explain(y=asked)
-    assert work.agg(y=asked)["y"].to_pylist() == [1.0, 1.0, 2.0, 1.0, 2.0, 2.0]
+    lift = lambda x: (1.0, 1.0 / x)  # noqa: E731
+    harmonic = sash.Monoid("harmonic", (0.0, 0.0), lift, both_added, lambda v: v[0])
     most = sash.Monoid("most", -1.0, lambda x: 8.0 / x, max)
-    asked = sf.apply(most, "x", check=False).where("x > 0").over(sash.rows(3))
-    assert "rows that do not pass are left out" in work.explain(y=asked)
-    assert work.agg(y=asked)["y"].to_pylist() == [8.0, 8.0, 8.0, 4.0, 4.0, 2.0]
+    for own, wanted in (
+        (harmonic, [1.0, 1.0, 2.0, 1.0, 2.0, 2.0]),
+        (most, [8.0, 8.0, 8.0, 4.0, 4.0, 2.0]),
+    ):
+        asked = sf.apply(own, "x", check=False).where("x > 0").over(sash.rows(3))
+        assert filtering(work, asked) == "identity"
+        assert work.agg(y=asked)["y"].to_pylist() == wanted
+        with pytest.raises(ZeroDivisionError):
+            work.agg(y=sf.apply(own, "x", check=False).where("x >= 0").over(sash.rows(3)))
 
 
-def test_a_lift_with_an_index_is_called_with_rows_that_pass_alone() -> None:
+def test_a_lift_with_an_index_is_not_called_with_rows_that_do_not_pass() -> None:
     """An index that is not a constant may be out of range; that of a column cannot be."""
     prices = (1.0, 2.0, 4.0)
 
@@ -285,12 +296,86 @@ def test_a_lift_with_an_index_is_called_with_rows_that_pass_alone() -> None:
     work = sash.windowed(table, time="t")
     own = sash.Monoid("priced", -1.0, priced, max)
     asked = sf.apply(own, "x", check=False).where("x between 0 and 2").over(sash.rows(2))
-    assert "rows that do not pass are left out" in work.explain(y=asked)
+    assert filtering(work, asked) == "identity"
     assert work.agg(y=asked)["y"].to_pylist() == [1.0, 2.0, 2.0, 4.0, 4.0]
     both = sash.Monoid("larger", -1.0, lambda x: max(x[0], x[1]), max)
     asked = sf.apply(both, "x", "t", check=False).where("x > 0").over(sash.rows(2))
-    assert [state.filtering for state in work.plan(y=asked).states] == ["identity"]
+    assert filtering(work, asked) == "identity"
     assert work.agg(y=asked)["y"].to_pylist() == [-1.0, 1.0, 50.0, 50.0, 3.0]
+
+
+def test_an_unknown_value_is_not_lifted() -> None:
+    """What lies in the place of a null may be anything, such as a NaN that is no integer."""
+    values = pa.array([1.0, np.nan, 3.0, 4.0], mask=np.array([False, True, False, False]))
+    table = pa.table({"t": range(4), "x": values, "ok": [True, True, True, False]})
+    own = sash.Monoid("whole", 0, lambda x: int(x) * 2, lambda a, b: a + b)
+    asked = sf.apply(own, "x", check=False).where("ok").over(sash.rows(2))
+    work = sash.windowed(table, time="t")
+    assert filtering(work, asked) == "identity"
+    assert work.agg(y=asked)["y"].to_pylist() == [2, 2, 6, 6]
+
+
+@pytest.mark.parametrize(
+    "lift",
+    [
+        lambda t: (t - (1 << 62)) * 4 // 8,  # of 0 and 1, too small for 64 bits on the way
+        lambda t: 12 // (t // 2),
+    ],
+)
+def test_rows_are_left_out_where_no_item_is_known_that_can_be_lifted(lift: Any) -> None:
+    times = [(1 << 62) + 8, 5, (1 << 62) + 16]
+    table = pa.table({"n": range(3), "t": times, "ok": [True, False, True]})
+    work = sash.windowed(table, time="n")
+    own = sash.Monoid("own", -1, lift, max)
+    asked = sf.apply(own, "t", check=False).where("ok").over(sash.rows(3))
+    assert filtering(work, asked) == "left out"
+    assert "rows that do not pass are left out" in work.explain(y=asked)
+    assert work.agg(y=asked)["y"].to_pylist() == [lift(times[0])] * 2 + [
+        max(lift(times[0]), lift(times[2]))
+    ]
+
+
+def test_rows_are_left_out_where_two_identities_cannot_be_combined() -> None:
+    def means(a: Any, b: Any) -> tuple[float, float]:
+        return a[0] + b[0], (a[0] * a[1] + b[0] * b[1]) / (a[0] + b[0])
+
+    own = sash.Monoid("means", (0.0, 0.0), lambda x: (1.0, x), means, lambda v: v[1])
+    asked = sf.apply(own, "x", check=False).where("x > 0").over(sash.rows(2))
+    work = sash.windowed(pa.table({"t": range(4), "x": [-1.0, 1.0, 3.0, -1.0]}), time="t")
+    assert filtering(work, asked) == "left out"
+    assert work.agg(y=asked)["y"].to_pylist() == [0.0, 1.0, 2.0, 3.0]
+
+
+own_mean = sash.Monoid(
+    "own", (0.0, 0.0), lambda x: (x, 1.0), both_added, lambda v: v[0] / v[1]
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.3, 1.0])
+@pytest.mark.parametrize("frame", FRAMES)
+@pytest.mark.parametrize("keys", [1, 30])
+def test_windows_in_which_no_row_passes_are_not_lowered(
+    share: float, frame: str, keys: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_windows, "BLOCK", 97)
+    table = sample(400, share, 0.1, keys, 9)
+    work = sash.windowed(table, "k", time="t")
+    own, mean = sf.apply(own_mean, "x", check=False), sf.mean("x")
+    asked = {"own": own.where("ok"), "mean": mean.where("ok"), "plain": mean}
+    asked = {name: a.over(FRAMES[frame]) for name, a in asked.items()}
+    assert filtering(work, asked["own"]) == "identity"
+    found = work.agg(**asked)
+    assert found["own"].to_pylist() == found["mean"].to_pylist()
+    assert found["plain"].to_pylist() == work.agg(y=asked["plain"])["y"].to_pylist()
+
+
+def test_rows_that_come_in_batches_are_left_out_where_no_window_without_one_can_be_lowered() -> None:
+    """Windows in which no row passes would not be asked for, and no row be forgotten meanwhile."""
+    work = sash.windowed(sample(300, 0.1, 0.0, 3, 2), "k", time="t")
+    query = work.query(y=sf.apply(own_mean, "x", check=False).where("ok").over(sash.rows(4)))
+    for rows, wanted in (("whole", "identity"), ("batches", "left out"), ("stream", "left out")):
+        [state] = plan_of(query, sample(1, 1, 0, 1, 1).schema, Options(rows=rows)).states
+        assert state.filtering == wanted
 
 
 def test_items_that_do_not_count_are_nothing() -> None:

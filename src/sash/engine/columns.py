@@ -98,6 +98,9 @@ def with_empty(
         return answers_as(filling, nulls, kind)
     packed = np.packbits(empty, bitorder="little")
     few = set_bits(packed)
+    if nulls is None and is_number(nothing, values.dtype):
+        values[few] = nothing
+        return answers_as(values, nulls, kind)
     values[few] = np.zeros(1, values.dtype)[0]
     array = answers_as(values, nulls, kind)
     if not len(few) or nothing is not None or not is_fixed(array.type) or array.offset:
@@ -107,6 +110,12 @@ def with_empty(
         known &= np.frombuffer(array.buffers()[0], np.uint8, len(known))
     buffers = [pa.py_buffer(known), array.buffers()[1]]
     return pa.Array.from_buffers(array.type, len(array), buffers)
+
+
+def is_number(value: Any, dtype: np.dtype) -> bool:
+    """Whether a value is a number that a dtype has."""
+    kinds = {"f": int | float, "i": int, "b": bool}
+    return isinstance(value, kinds.get(dtype.kind, ())) and dtype.type(value) == value
 
 
 def array_of(values: np.ndarray, nulls: np.ndarray | None) -> pa.Array:

@@ -14,11 +14,12 @@ from sash.engine.bounds import Bounds
 from sash.engine.columns import EXACT, leaves, with_empty
 from sash.engine.fixed import Room, room
 from sash.engine.inputs import AnyInputs, Inputs, ObjectInputs, SharedInputs
-from sash.engine.masks import MaskedInputs
+from sash.engine.masks import MaskedInputs, without
 from sash.kernel.answers import Allocate, new_array
 from sash.monoids.monoid import Monoid, same
 from sash.plan.plan import Plan, State
 from sash.swag.fiba import FiBA
+from sash.swag.raising import function_may_raise
 from sash.swag.registry import ALGORITHMS
 
 
@@ -33,6 +34,9 @@ class Combiner:
         self._inputs = inputs_of(state, kinds)
         self._shares = False  # whether others read the inputs too, and someone else fills them
         self._typed, self._state, self._results = state.typed, state, results_of(plan, state)
+        masked = state.filtering == "identity"
+        self._skips = masked and function_may_raise(state.monoid.lower)
+        self._answers_nothing = masked and not self._skips and lowers_nothing(state)
         self._spares = [Spare() for _ in self._results]
 
     def share(self, inputs: SharedInputs, columns: tuple[str, ...]) -> None:
@@ -60,8 +64,17 @@ class Combiner:
 
     def answer(self, bounds: Bounds) -> list[pa.Array]:
         known = self.known(bounds)
-        found = self.follow(known, self._memory)
-        return as_arrow(self._state, self._results, *found, self._inputs.empty(known))
+        empty = self._empty(known)
+        if empty is not None and self._skips:
+            with without(empty, known) as others:
+                found = self.follow(others, self._memory)
+        else:
+            found = self.follow(known, self._memory)
+        return as_arrow(self._state, self._results, *found, empty)
+
+    def _empty(self, known: Any) -> np.ndarray | None:
+        """Which windows have no answer yet, as none of their rows counts; None: all have one."""
+        return known.empty if self._answers_nothing else self._inputs.empty(known)
 
     def follow(self, known: Bounds, allocate: Allocate = new_array) -> tuple[Any, Any]:
         """The answers over windows of known rows, and which are null."""
@@ -89,6 +102,14 @@ def inputs_of(state: State, kinds: list[pa.DataType]) -> AnyInputs:
     if state.filtering == "identity":
         return MaskedInputs(kinds)
     return Inputs(kinds) if state.typed else ObjectInputs(kinds)
+
+
+def lowers_nothing(state: State) -> bool:
+    """Whether the identity is lowered to the answers over no rows, and none of them is null."""
+    assert state.monoid is not None
+    found, wanted = state.monoid.nothing, state.nothing
+    answers = [found] if len(wanted) == 1 else list(found or ())
+    return None not in wanted and answers == wanted
 
 
 class SearchingCombiner(Combiner):

@@ -5,7 +5,9 @@ The plan decides which states those are (`sash.plan.filtering`).
 
 from __future__ import annotations
 
+import contextlib
 import functools
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -95,6 +97,28 @@ class MaskedInputs:
         """Forget what no window reaches, and no reader has to take in."""
         for tape in (*self._tapes, self._taken):
             tape.forget(min(row, known))
+
+
+@contextlib.contextmanager
+def without(empty: np.ndarray, bounds: Bounds) -> Iterator[Bounds]:
+    """The windows, each that is empty replaced by the one before it, or by the first one that is
+    not: its answer is not to be asked for, and both ends grow as they did.
+
+    For a while, in their place: few are empty, and to copy all would take a tenth of the time.
+    """
+    lo, hi, few = bounds.lo, bounds.hi, np.flatnonzero(empty)
+    if len(few) == len(empty):
+        yield Bounds(lo, lo, bounds.longest, 0)
+        return
+    is_next = np.diff(few, prepend=-1) == 1  # to an empty one, or it is the very first
+    before = np.maximum.accumulate(np.where(is_next, -1, few - 1))
+    before[before < 0] = np.argmin(empty)
+    saved = lo[few], hi[few]
+    lo[few], hi[few] = lo[before], hi[before]
+    try:
+        yield Bounds(lo, hi, bounds.longest, 1)
+    finally:
+        lo[few], hi[few] = saved
 
 
 class Columns(NamedTuple):

@@ -221,6 +221,18 @@ def choose(typingctx: Any, passes: Any, a: Any, b: Any) -> Any:
     kind = typingctx.unify_types(types.unliteral(a), types.unliteral(b))
     if kind is None:
         raise errors.TypingError(f"the identity is {b}, and lift gives {a}")
+    return kind(passes, a, b), _choice(a, b, kind)
+
+
+@intrinsic
+def item_or(typingctx: Any, passes: Any, x: Any, instead: Any) -> Any:
+    """item_or(passes, x, instead): as `choose`, always of the type of `x`."""
+    kind = types.unliteral(x)
+    return kind(passes, x, instead), _choice(x, instead, kind)
+
+
+def _choice(a: Any, b: Any, kind: Any) -> Any:
+    """How `choose` is generated for two values that become one type."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         mask, first, second = args
@@ -228,7 +240,7 @@ def choose(typingctx: Any, passes: Any, a: Any, b: Any) -> Any:
         second = context.cast(builder, second, b, kind)
         return _chosen(context, builder, kind, mask, first, second)
 
-    return kind(passes, a, b), generate
+    return generate
 
 
 def _chosen(context: Any, builder: Any, kind: Any, mask: Any, a: Any, b: Any) -> Any:
@@ -250,9 +262,11 @@ def _chosen(context: Any, builder: Any, kind: Any, mask: Any, a: Any, b: Any) ->
     return builder.bitcast(both, a.type)
 
 
-def lift_all(passes: Any, lift: Any, x: Any, nothing: Any) -> Any:
-    """What `lift_if` is when it is compiled."""
-    return choose(passes, lift(x), nothing)
+def lift_all(passes: Any, lift: Any, x: Any, nothing: Any, instead: Any) -> Any:
+    """What `lift_if` is when it is compiled; numba leaves out what a test for None does not take."""
+    if instead is None:
+        return choose(passes, lift(x), nothing)
+    return choose(passes, lift(item_or(passes, x, instead)), nothing)
 
 
 @intrinsic

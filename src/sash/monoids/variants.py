@@ -114,11 +114,11 @@ def counted(combine: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return combine_seen
 
 
-def where_true(monoid: Monoid, columns: int = 1) -> Monoid:
+def where_true(monoid: Monoid, columns: int = 1, instead: int | None = None) -> Monoid:
     """The monoid over items with one part more, whether they count; those that do not are nothing.
 
     `columns`: how many parts the monoid's own items have. The further part is -1 or 0, as
-    `lift_if` takes it; in plain Python also True or False.
+    `lift_if` takes it; in plain Python also True or False. `instead`: see `lift_if`.
 
     >>> from sash import monoids as m
     >>> w = where_true(m.Max(dtype="int64"))
@@ -126,22 +126,25 @@ def where_true(monoid: Monoid, columns: int = 1) -> Monoid:
     3
     """
     inner, nothing = monoid.lift, monoid.identity
+    others = instead if columns == 1 or instead is None else (instead,) * columns
 
     def lift_number(x: Any) -> Any:
-        return lift_if(x[1], inner, x[0], nothing)
+        return lift_if(x[1], inner, x[0], nothing, others)
 
     def lift_tuple(x: Any) -> Any:
-        return lift_if(x[columns], inner, x[:columns], nothing)
+        return lift_if(x[columns], inner, x[:columns], nothing, others)
 
     return monoid.with_(lift=lift_number if columns == 1 else lift_tuple, typed=None)
 
 
-def lift_if(passes: Any, lift: Callable[[Any], Any], x: Any, nothing: Any) -> Any:
+def lift_if(passes: Any, lift: Callable[[Any], Any], x: Any, nothing: Any, instead: Any) -> Any:
     """The partial of an item that passes, and nothing of another one.
 
-    Compiled code lifts every item, and takes the bits of one or the other without a branch, which
-    would be guessed wrong as often as items pass by chance (`sash.kernel.machine`). So `lift` must
-    not raise there, and `passes` is -1 or 0: all bits or none.
+    Compiled code calls `lift` for every item, and takes the bits of its result or of nothing
+    without a branch, which would be guessed wrong as often as items pass by chance
+    (`sash.kernel.machine`). It calls it with `instead` in the place of an item that does not pass,
+    at which `lift` does not raise; or with the item where that is None, as it never raises.
+    `passes` is -1 or 0 there: all bits or none.
     """
     return lift(x) if passes else nothing
 

@@ -1,8 +1,8 @@
 """Filtering: what a filtered state does with the rows that do not pass its condition.
 
-identity  all rows are read, the condition as a further column, and the state's monoid lifts a row
-          that does not pass to the identity. Windows stay those of the frame. Counts count the
-          rows that pass.
+identity  all rows are read, the condition as a further column, and the partial of a row that does
+          not pass is the identity. Windows stay those of the frame. Counts count the rows that
+          pass.
 left out  rows that do not pass are not read, and windows are numbered among the others.
 no rows   on a stream, where partials are kept: the partial of a row that does not pass is one of
           no rows.
@@ -14,12 +14,16 @@ partial is one or two numbers. Where partials are larger, it takes less.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pyarrow as pa
 
 from sash.kernel.layout import Layout
 from sash.monoids.monoid import Monoid
 from sash.monoids.variants import where_true
-from sash.swag.raising import function_may_raise
+from sash.plan.types import number_types
+from sash.swag.raising import function_may_raise, returns
 from sash.windows.frames import Frame, OwnBounds
 
 if TYPE_CHECKING:
@@ -31,7 +35,9 @@ FEW = 2
 """Numbers of a partial, up to which rows that do not pass are lifted, too."""
 
 
-def filtered(state: State, condition: str | None, frame: Frame, options: Options) -> State:
+def filtered(
+    state: State, condition: str | None, frame: Frame, options: Options, schema: pa.Schema
+) -> State:
     """The state of the rows for which a condition is true; of all rows, where there is none.
 
     A stream keeps partials under the names of their columns and monoids: they stay what they are.
@@ -43,19 +49,36 @@ def filtered(state: State, condition: str | None, frame: Frame, options: Options
         return left_out
     if state.kind in ("count", "known"):
         return replace(left_out, kind="known", filtering="identity")
-    monoid = state.monoid
+    dtypes = number_types([schema.field(name).type for name in state.columns])
     numbers = state.kind == "combine" and state.typed and state.slices is None
-    if not numbers or isinstance(frame, OwnBounds) or monoid is None or not _lifts_all(monoid):
+    if not numbers or isinstance(frame, OwnBounds) or state.monoid is None or dtypes is None:
         return left_out
-    own = where_true(monoid, len(state.columns))
-    return replace(left_out, monoid=own, filtering="identity")
+    whole = options.rows == "whole" and state.pieces == 1
+    own = _with_nothing(state.monoid, dtypes, whole)
+    return left_out if own is None else replace(left_out, monoid=own, filtering="identity")
 
 
-def _lifts_all(monoid: Monoid) -> bool:
-    """Whether rows that do not pass are lifted, too: to the identity."""
+def _with_nothing(monoid: Monoid, dtypes: tuple[np.dtype, ...], whole: bool) -> Monoid | None:
+    """The monoid over all rows, with those that do not pass; None: it has to be left alone.
+
+    `whole`: whether windows in which no row passes can be left out, as no row is to be forgotten.
+    """
     layout = Layout.of(monoid.identity, monoid.dtype)
     if layout is None or layout.length is not None or len(layout.leaves) > FEW:
-        return False
-    if function_may_raise(monoid.lift):  # is called with all rows
-        return False
-    return not function_may_raise(monoid.lower)  # at windows in which no row passes
+        return None
+    if function_may_raise(monoid.lower) and not whole:
+        return None
+    if function_may_raise(monoid.combine) and not returns(monoid.combine, *[monoid.identity] * 2):
+        return None
+    instead = None
+    if function_may_raise(monoid.lift):  # is called with an item in the place of one left out
+        instead = next((x for x in (1, 0) if returns(monoid.lift, _item(x, dtypes))), None)
+        if instead is None:
+            return None
+    return where_true(monoid, len(dtypes), instead)
+
+
+def _item(x: int, dtypes: tuple[np.dtype, ...]) -> Any:
+    """An item of columns of numbers, all of them `x`."""
+    parts = tuple({"b": bool, "f": float}.get(dtype.kind, int)(x) for dtype in dtypes)
+    return parts[0] if len(parts) == 1 else parts

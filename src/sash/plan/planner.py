@@ -69,7 +69,7 @@ def plan_of(query: Query, schema: pa.Schema, options: Options = BY_DEFAULT) -> P
         pieces = frame.pieces(bool(query.ties))
         windows = 2 if frame.exclude is not None and frame.needs_following else 1
         state = replace(state, pieces=pieces, windows=windows)
-        states.append(filtered(state, condition, frame, options))
+        states.append(filtered(state, condition, frame, options, schema))
         place |= {out: (state.number, k) for out, k in zip(outs, members, strict=True)}
     kinds = {
         out: a.result([schema.field(name).type for name in a.columns]) for out, a in given.items()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dis
 import types
+from collections.abc import Callable
 from typing import Any
 
 from sash.kernel.layout import Layout
@@ -64,3 +65,47 @@ def _narrows(monoid: Monoid) -> bool:
     functions = (monoid.lift, monoid.combine, monoid.fill)
     modules = (getattr(f, "__module__", None) or "" for f in functions if f is not None)
     return not all(module.startswith("sash.") for module in modules)
+
+
+def returns(function: Any, *items: Any) -> bool:
+    """Whether a function returns from these items when it is compiled, found by calling it.
+
+    Compiled code raises more than Python in one way: where integers do not fit in 64 bits.
+
+    >>> returns(lambda x: (x << 62) * 4 // 8, 1), returns(lambda x: (x << 62) * 4 // 8, 0)
+    (False, True)
+    """
+    try:
+        function(*map(_checked, items))
+    except Exception:  # of a user's function
+        return False
+    return True
+
+
+def _checked(x: Any) -> Any:
+    if isinstance(x, tuple):
+        return tuple(map(_checked, x))
+    return Integer64(x) if type(x) is int else x
+
+
+class Integer64(int):
+    """An integer that raises OverflowError where it would not fit in 64 bits."""
+
+
+def _narrow(operation: Callable[..., Any]) -> Callable[..., Any]:
+    def narrow(*operands: int) -> Any:
+        found = operation(*operands)
+        if type(found) is not int:  # a float, or NotImplemented
+            return found
+        if not -(1 << 63) <= found < 1 << 63:
+            raise OverflowError(f"{found} does not fit in 64 bits")
+        return Integer64(found)
+
+    return narrow
+
+
+for _name in ("add", "sub", "mul", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or", "xor"):
+    for _method in (f"__{_name}__", f"__r{_name}__"):
+        setattr(Integer64, _method, _narrow(getattr(int, _method)))
+for _name in ("neg", "pos", "abs", "invert"):
+    setattr(Integer64, f"__{_name}__", _narrow(getattr(int, f"__{_name}__")))
