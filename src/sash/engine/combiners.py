@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from decimal import localcontext
@@ -34,9 +35,7 @@ class Combiner:
         self._inputs = inputs_of(state, kinds)
         self._shares = False  # whether others read the inputs too, and someone else fills them
         self._typed, self._state, self._results = state.typed, state, results_of(plan, state)
-        masked = state.filtering == "identity"
-        self._skips = masked and function_may_raise(state.monoid.lower)
-        self._answers_nothing = masked and not self._skips and lowers_nothing(state)
+        self._answers_nothing = state.filtering == "identity" and lowers_nothing(state)
         self._spares = [Spare() for _ in self._results]
 
     def share(self, inputs: SharedInputs, columns: tuple[str, ...]) -> None:
@@ -65,12 +64,19 @@ class Combiner:
     def answer(self, bounds: Bounds) -> list[pa.Array]:
         known = self.known(bounds)
         empty = self._empty(known)
-        if empty is not None and self._skips:
+        if empty is not None and self._may_not_lower_nothing:
             with without(empty, known) as others:
                 found = self.follow(others, self._memory)
         else:
             found = self.follow(known, self._memory)
         return as_arrow(self._state, self._results, *found, empty)
+
+    @functools.cached_property
+    def _may_not_lower_nothing(self) -> bool:
+        """Whether windows in which no row passes are not to be asked for their answer."""
+        monoid = self._state.monoid
+        assert monoid is not None
+        return self._state.filtering == "identity" and function_may_raise(monoid.lower)
 
     def _empty(self, known: Any) -> np.ndarray | None:
         """Which windows have no answer yet, as none of their rows counts; None: all have one."""
@@ -105,11 +111,13 @@ def inputs_of(state: State, kinds: list[pa.DataType]) -> AnyInputs:
 
 
 def lowers_nothing(state: State) -> bool:
-    """Whether the identity is lowered to the answers over no rows, and none of them is null."""
+    """Whether the identity can be lowered, to the answers over no rows, and none of them is null."""
     assert state.monoid is not None
-    found, wanted = state.monoid.nothing, state.nothing
-    answers = [found] if len(wanted) == 1 else list(found or ())
-    return None not in wanted and answers == wanted
+    wanted = state.nothing
+    if None in wanted or function_may_raise(state.monoid.lower):
+        return False
+    found = state.monoid.nothing
+    return wanted == ([found] if len(wanted) == 1 else list(found or ()))
 
 
 class SearchingCombiner(Combiner):

@@ -118,6 +118,7 @@ def plain_meanings(monoid: Monoid) -> dict[Any, Any]:
         words.lowest_bit: lambda x: (x & -x).bit_length() - 1,
         words.highest_bit: lambda x: x.bit_length() - 1,
         words.hold: lambda q, place, v: v,
+        words.pick: lambda mask, a, b: a if mask else b,
         words.lift: lambda q, x: lift(x),
         words.lower: monoid.lower,
         words.item: operator.getitem,

@@ -185,6 +185,7 @@ def _meanings(
         "load_small": machine.load_small,
         "store_answer": machine.store_answer,
         "known": machine.known, "is_null": machine.is_null,
+        "pick_partial": machine.pick_partial,
         "move_cells": machine.mover(layout.width),
         "prefetch_cell": machine.prefetcher(layout.width),
         "count_below": machine.below_counter(layout.dtype),

@@ -231,28 +231,43 @@ def item_or(typingctx: Any, passes: Any, x: Any, instead: Any) -> Any:
     return kind(passes, x, instead), _choice(x, instead, kind)
 
 
-def _choice(a: Any, b: Any, kind: Any) -> Any:
+@intrinsic
+def pick_partial(typingctx: Any, mask: Any, a: Any, b: Any) -> Any:
+    """pick_partial(mask, a, b): as `choose`, of partials that were computed just before.
+
+    Floats are blended, for which compilers make no branch, and which is sooner done than to take
+    their bits.
+    """
+    kind = typingctx.unify_types(types.unliteral(a), types.unliteral(b))
+    return kind(mask, a, b), _choice(a, b, kind, blends=True)
+
+
+def _choice(a: Any, b: Any, kind: Any, blends: bool = False) -> Any:
     """How `choose` is generated for two values that become one type."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         mask, first, second = args
         first = context.cast(builder, first, a, kind)
         second = context.cast(builder, second, b, kind)
-        return _chosen(context, builder, kind, mask, first, second)
+        return _chosen(context, builder, kind, mask, first, second, blends)
 
     return generate
 
 
-def _chosen(context: Any, builder: Any, kind: Any, mask: Any, a: Any, b: Any) -> Any:
+def _chosen(
+    context: Any, builder: Any, kind: Any, mask: Any, a: Any, b: Any, blends: bool
+) -> Any:
     """The bits of one of two values of a type, number by number."""
     if isinstance(kind, types.BaseTuple):
-        parts = [
-            _chosen(context, builder, part, mask, *(builder.extract_value(x, i) for x in (a, b)))
-            for i, part in enumerate(kind)
-        ]
+        parts = []
+        for i, part in enumerate(kind):
+            both = (builder.extract_value(x, i) for x in (a, b))
+            parts.append(_chosen(context, builder, part, mask, *both, blends))
         return context.make_tuple(builder, kind, parts)
     from llvmlite import ir
 
+    if blends and isinstance(kind, types.Float):
+        return builder.select(builder.icmp_signed("<", mask, mask.type(0)), a, b)
     width = kind.bitwidth if isinstance(kind, types.Float) else a.type.width
     bits, narrow = ir.IntType(width), mask.type.width
     resize = builder.sext if width > narrow else builder.trunc

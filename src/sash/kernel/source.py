@@ -164,6 +164,7 @@ def attach_source(fields: dict[str, np.dtype | None]) -> str:
         "def move(column, to, start, n):\n    move_cells(column, to, start, n)\n"
         "def prefetch(column, i):\n    prefetch_cell(column, i)\n"
         "def below(column, i, x):\n    return count_below(cell(column, i), x)\n"
+        "def pick(mask, a, b):\n    return pick_partial(mask, a, b)\n"
         "def lowest_bit(x):\n    return zeros_below(x)\n"
         "def highest_bit(x):\n    return 63 - zeros_above(x)\n"
     )

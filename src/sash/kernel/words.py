@@ -121,6 +121,7 @@ get_small = word(
 )
 put = word("put", "put(q.part, i, v): put a partial in cell i, and give it back")
 hold = word("hold", "hold(q, place, v): keep a partial in a place of its own")
+pick = word("pick", "pick(mask, a, b): partial a where the mask is -1, b where it is 0; no branch")
 lift = word("lift", "lift(q, x): the partial of one input item")
 lower = word("lower", "lower(v): the answer of a partial")
 policy = word("policy", "policy(total, old): whether the oldest items, old, are to be evicted")

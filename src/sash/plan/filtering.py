@@ -13,6 +13,7 @@ partial is one or two numbers. Where partials are larger, it takes less.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -58,6 +59,7 @@ def filtered(
     return left_out if own is None else replace(left_out, monoid=own, filtering="identity")
 
 
+@functools.lru_cache(maxsize=256)
 def _with_nothing(monoid: Monoid, dtypes: tuple[np.dtype, ...], whole: bool) -> Monoid | None:
     """The monoid over all rows, with those that do not pass; None: it has to be left alone.
 

@@ -14,7 +14,6 @@ from sash.kernel.words import (
     EVEN,
     IN_STEP,
     SMALL,
-    SOME,
     WIDE,
     Partial,
     combine,
@@ -30,7 +29,7 @@ from sash.kernel.words import (
     straight_run,
 )
 from sash.swag.coming import GROUP, Coming, coming, item_or_cell
-from sash.swag.further import answer_named, bring_rows
+from sash.swag.further import combine_named
 
 
 class Lists(NamedTuple):
@@ -99,16 +98,19 @@ def fill_and_answer(
 
     Fills the prefixes that these need, and the next flip's suffixes down to item f. Of the windows
     that a piece names, the first `left` have no answers yet (None: there is no piece); gives how
-    many then have none.
+    many then have none. Each is asked for its answer once, as `lower` may raise at another.
     """
     windows, shift = new.windows, new.shift
     begins, ends, shape = numbers(windows.lo), numbers(windows.hi), windows.shape
     step = shape == IN_STEP
     even = shape & EVEN != 0
     by_step = step or (by_one(begins, i, stop, even) and by_one(ends, i, stop, even))
-    if WIDE and not by_step and (shape & SOME or none_empty(begins, ends, i, stop)):
+    if WIDE and not by_step:
         return answer_in_groups(q, new, at, f, i, stop, left, out)
     at = fill(q, new, at, f, row_at(windows.hi, ends, stop - 1, step) - shift)
+    rest: Any = left
+    if left is not None:
+        rest = combine_named(q, new, left, stop)
     if by_step:
         begin = row_at(windows.lo, begins, i, step) - shift
         end = row_at(windows.hi, ends, i, step) - shift
@@ -116,13 +118,10 @@ def fill_and_answer(
     else:
         prefixes = straight(new.ahead, 0)
         for k in range(i, stop):
-            if begins[k] < ends[k]:
-                suffix = get(q.part, begins[k] - shift)
-                prefix = get(prefixes, ends[k] - shift - new.anchor)
-                give(out, k, lower(hold(q, ANSWER, combine(suffix, prefix))))
-    if left is None:
-        return at.back, None
-    return at.back, answer_named(q, new, left, stop, out)
+            suffix = get(q.part, begins[k] - shift)
+            prefix = get(prefixes, ends[k] - shift - new.anchor)
+            give(out, k, lower(hold(q, ANSWER, combine(suffix, prefix))))
+    return at.back, rest
 
 
 def by_one(rows: Any, i: int, stop: int, even: bool) -> bool:
@@ -138,14 +137,6 @@ def by_one(rows: Any, i: int, stop: int, even: bool) -> bool:
         for k in range(i + 1, stop):
             others += rows[k] - rows[k - 1] != 1
     return others == 0
-
-
-def none_empty(begins: Any, ends: Any, i: int, stop: int) -> bool:
-    """Whether each of some windows has a row."""
-    empty = 0
-    for k in range(i, stop):
-        empty += begins[k] >= ends[k]
-    return empty == 0
 
 
 def answer_in_groups(
@@ -168,7 +159,7 @@ def answer_in_groups(
         e = max(at.e, ends[after - 1] - shift)
         at = fill_and_bring(q, new, at, to, e, last, k - last)
         if left is not None:
-            rest = bring_rows(q, new, rest, last, k, out)
+            rest = combine_named(q, new, rest, after)
         answer_group(q, suffixes, prefixes, last, k - last, out)
         last, k = k, after
     return at.back, rest

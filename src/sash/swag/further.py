@@ -9,6 +9,7 @@ from sash.kernel.words import (
     ANSWER,
     FIRST_FREE,
     IN_STEP,
+    WIDE,
     Partial,
     combine,
     get,
@@ -19,10 +20,13 @@ from sash.kernel.words import (
     lower,
     numbers,
     one,
+    pick,
     put,
     straight,
 )
 from sash.swag.coming import GROUP, Coming
+
+STRIDE = 16
 
 MORE = FIRST_FREE + 1  # after Two-Stacks Lite's own place
 
@@ -55,71 +59,61 @@ def further_row(q: Any, new: Coming, k: int) -> Partial:
     return lift(q, item(new.xs, new.piece.row + k))
 
 
-def answer_named(q: Any, new: Coming, left: int, stop: int, out: Any) -> int:
-    """The answers of the named windows before `stop` again, with the rows that they have besides.
+def combine_named(q: Any, new: Coming, left: int, stop: int) -> int:
+    """Combine to the prefixes of the windows before `stop` the rows that named ones have besides.
 
-    The first `left` of them have no answers yet; gives how many then have none. Peers begin
-    their windows at one row: so none before `stop` has a peer after it, but for the last of all.
+    The first `left` of these have none so far; gives how many then have none. A named window ends
+    before its own row, as no other window does: so its prefix is its own.
     """
-    windows, shift, piece = new.windows, new.shift, new.piece
-    begins, ends, step = numbers(windows.lo), numbers(windows.hi), windows.shape == IN_STEP
-    which, prefixes = numbers(piece.which), straight(new.ahead, 0)
+    which = numbers(new.piece.which)
+    prefixes = straight(new.ahead, new.piece.row - 1 - new.first - new.anchor)
     rest = left
-    while rest > 0 and which[rest - 1] < stop:
-        rest -= 1
-    if rest == left:
-        return rest
-    more, before = after_last(q, new, which[rest])
-    for j in range(rest, left):
-        k = which[j]
-        begin = row_at(windows.lo, begins, k, step) - shift
-        end = row_at(windows.hi, ends, k, step) - shift
-        row, total = further_row(q, new, k), one(q)
-        if begin < end:
-            prefix = get(prefixes, end - new.anchor)
-            total = hold(q, ANSWER, combine(get(q.part, begin), prefix))
-        if k + 1 == before:
-            more = hold(q, MORE, combine(row, more))
-            give(out, k, lower(hold(q, ANSWER, combine(total, more))))
-        else:
-            more = hold(q, MORE, row)
-            give(out, k, lower(hold(q, ANSWER, combine(total, row))))
-        before = k
-    return rest
-
-
-def bring_rows(q: Any, new: Coming, left: int, i: int, stop: int, out: Any) -> int:
-    """Combine the rows that the named windows of rows i to stop - 1 have besides to the prefixes
-    that were brought for them.
-
-    The first `left` of them have no answers yet; gives how many then have none. Those before row i
-    have no other rows, and get their answers here.
-    """
-    which, prefixes = numbers(new.piece.which), straight(new.ahead, GROUP)
-    rest = left
+    while rest >= STRIDE and which[rest - STRIDE] < stop:
+        rest -= STRIDE
     while rest > 0 and which[rest - 1] < stop:
         rest -= 1
     if rest == left:
         return rest
     j = rest
-    while j > 0 and which[j - 1] == which[j] + 1:  # peers of the next group
+    while j > 0 and which[j - 1] == which[j] + 1:  # peers whose answers are not yet asked for
         j -= 1
     more, before = after_last(q, new, which[j])
-    for each in range(j, left):
+    for each in range(j, rest):
+        more = hold(q, MORE, combine(further_row(q, new, which[each]), more))
+        before = which[each]
+    for each in range(rest, left):
         k = which[each]
         row = further_row(q, new, k)
-        if k + 1 == before:
-            more = hold(q, MORE, combine(row, more))
-            if i <= k < stop:
-                put(prefixes, k - i, combine(get(prefixes, k - i), more))
-        else:  # one row: its partial is known to have one, which a compiler makes use of
-            more = hold(q, MORE, row)
-            if i <= k < stop:
-                put(prefixes, k - i, combine(get(prefixes, k - i), row))
-        if k < i:
-            give(out, k, lower(hold(q, ANSWER, more)))
+        if WIDE:
+            more = hold(q, MORE, combine(row, more)) if k + 1 == before else hold(q, MORE, row)
+        else:  # a branch would be guessed wrong, which takes longer than a combine
+            more = combine(row, pick((before - k - 2) >> 63, more, one(q)))
+        put(prefixes, k, combine(get(prefixes, k), more))
         before = k
     return rest
+
+
+def answer_empty(q: Any, new: Coming, left: int, i: int, out: Any) -> int:
+    """The answer of window i, which has no rows but those of a further piece, if it has some.
+
+    Of the windows that are named, the first `left` have no answers yet; gives how many then have
+    none.
+    """
+    piece, which = new.piece, numbers(new.piece.which)
+    if piece.alone:
+        give(out, i, lower(hold(q, ANSWER, further_row(q, new, i))))
+        return left
+    if left == 0 or which[left - 1] != i:
+        return left
+    rows = 1
+    while left - 1 - rows >= 0 and which[left - 1 - rows] == i + rows:
+        rows += 1
+    rows += max(0, piece.last - 1) * (i + rows == new.windows.n)
+    more = hold(q, MORE, further_row(q, new, i))
+    for k in range(i + 1, i + rows):
+        more = hold(q, MORE, combine(more, further_row(q, new, k)))
+    give(out, i, lower(hold(q, ANSWER, more)))
+    return left - 1
 
 
 def after_last(q: Any, new: Coming, k: int) -> tuple[Partial, int]:

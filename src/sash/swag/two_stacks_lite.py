@@ -41,7 +41,7 @@ from sash.kernel.words import (
 from sash.monoids.monoid import Monoid
 from sash.swag.coming import GROUP, Coming, Further, Piece, from_anchor
 from sash.swag.flips import Lists, fill, fill_and_answer
-from sash.swag.further import answer_named, answer_with_rows, further_row
+from sash.swag.further import answer_empty, answer_with_rows
 from sash.swag.in_order import InOrder
 from sash.swag.inputs import Asked
 from sash.swag.window import Use, agree
@@ -177,19 +177,11 @@ def flip_by_flip(q: Any, at: At, new: Coming, piece: Piece | None, out: Any) -> 
             f, e, i = row_at(windows.lo, begins, stop - 1, in_step) - shift, end, stop
         else:
             if piece is not None:
-                answer_empty(q, new, i, out)
+                left = answer_empty(q, new, left, i, out)
             i += 1
-    if piece is not None:
-        answer_named(q, new, left, n, out)
     for j in range(max(new.old, b), e):
         put(q.part, j, lift(q, item(new.xs, j + new.first)))
     return At(f, b, e, hold(q, BACK, back)), shift
-
-
-def answer_empty(q: Any, new: Coming, i: int, out: Any) -> None:
-    """The answer of window i, which has no rows but those of a further piece."""
-    if new.piece.alone:
-        give(out, i, lower(hold(q, ANSWER, further_row(q, new, i))))
 
 
 def next_front(q: Any, new: Coming, begin: int, stop: int) -> tuple[int, int]:
