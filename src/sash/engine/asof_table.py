@@ -65,8 +65,8 @@ def aggregate(
         back = arranged(here.codes, here.times, team)
         times, begins = _times(here, back), _begins(here, back)
         near = Near.to(times, begins, reach_of(query, events.schema))
-        rows, of_codes = _in_order(_keyless(query), events, there, near, team)
-        plan = plan.of_query(_keyless(query), rows.table.schema)
+        asked_of, rows, of_codes = _in_order(_keyless(query), events, there, near, team)
+        plan = plan.of_query(asked_of, rows.table.schema)
         counts = np.diff(begins)
         first, stop = (np.repeat(each, counts) for each in (of_codes[:-1], of_codes[1:]))
         moments = Moments(times, first, stop, _known(asked, back))
@@ -82,9 +82,9 @@ def aggregate(
 
 def _in_order(
     query: Query, events: pa.Table, side: Side, near: Near, team: Team
-) -> tuple[Sorted, np.ndarray]:
-    """Events in order, without those out of reach where these are many; and where those of each
-    code begin."""
+) -> tuple[Query, Sorted, np.ndarray]:
+    """Events in order, without those out of reach where these are many, and the query of them; and
+    where those of each code begin."""
     events = events.select(query.columns())
     reached = near.rows(side.times, None if side.codes is None else side.codes.values, team)
     if reached is not None:
@@ -92,8 +92,8 @@ def _in_order(
         columns = [only(one_array(column), reached, team) for column in events.columns]
         events = pa.table(columns, names=events.column_names)
     order = arranged(side.codes, side.times, team)
-    needed = tables.needed_columns(query, events, order)
-    return Sorted(needed, tables.starts_of(side.codes, order, team)), _begins(side, order)
+    query, needed = tables.needed_columns(query, events, order, team)
+    return query, Sorted(needed, tables.starts_of(side.codes, order, team)), _begins(side, order)
 
 
 def _keyless(query: Query) -> Query:

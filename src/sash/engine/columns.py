@@ -97,19 +97,30 @@ def with_empty(
         filling = [nothing if e else v for v, e in zip(values, empty.tolist(), strict=True)]
         return answers_as(filling, nulls, kind)
     packed = np.packbits(empty, bitorder="little")
-    few = set_bits(packed)
-    if nulls is None and is_number(nothing, values.dtype):
-        values[few] = nothing
-        return answers_as(values, nulls, kind)
-    values[few] = np.zeros(1, values.dtype)[0]
+    fill = nothing if nulls is None and is_number(nothing, values.dtype) else None
+    put_where(values, empty, packed, np.zeros(1, values.dtype)[0] if fill is None else fill)
     array = answers_as(values, nulls, kind)
-    if not len(few) or nothing is not None or not is_fixed(array.type) or array.offset:
+    if fill is not None:
+        return array
+    if nothing is not None or not is_fixed(array.type) or array.offset:
         return filled(array, empty, nothing)
     known = ~packed  # values stay in place
     if array.null_count:
         known &= np.frombuffer(array.buffers()[0], np.uint8, len(known))
     buffers = [pa.py_buffer(known), array.buffers()[1]]
     return pa.Array.from_buffers(array.type, len(array), buffers)
+
+
+FEW = 32
+"""Values are written one by one where they are at most one in so many."""
+
+
+def put_where(values: np.ndarray, flags: np.ndarray, packed: np.ndarray, value: Any) -> None:
+    """Write a value where flags say so, which are given as bits, too."""
+    if values.dtype.names is not None or np.count_nonzero(flags) * FEW <= len(flags):
+        values[set_bits(packed)] = value
+    else:
+        np.copyto(values, value, where=flags if values.ndim == 1 else flags[:, None])
 
 
 def is_number(value: Any, dtype: np.dtype) -> bool:

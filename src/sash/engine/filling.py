@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sash.engine.fixed import Move, Room, cells_of, column_of, is_fixed, is_movable, null_rows, room
+from sash.engine.fixed import Move, Room, cells_of, column_of, is_fixed, is_movable, known_of, null_rows, room
 from sash.engine.flagged import unmarked
 from sash.engine.team import Team
 
@@ -31,7 +31,8 @@ class Filling:
         self._n, self._lock, self._marks = n, Lock(), marks
         self._kind: pa.DataType | None = None
         self._cells = np.empty(0, np.uint8)
-        self._nulls: list[np.ndarray] = []  # the rows of each piece that are null, mostly few
+        self._nulls: list[np.ndarray] = []  # the rows that are null of pieces that have few
+        self._known: list[tuple[int, np.ndarray]] = []  # which are not, of pieces that have many
         self._pieces: dict[int, pa.Array] = {}  # of a type without cells
 
     def room_from(self, row: int) -> Room:
@@ -58,18 +59,21 @@ class Filling:
         cells = self._of_width(values.itemsize)[rows]
         if cells.ctypes.data != values.ctypes.data:
             cells[:] = values
-        if piece.null_count:
+        if piece.null_count * FEW > len(piece):
+            with self._lock:
+                self._known.append((row, known_of(piece)))
+        elif piece.null_count:
             nulls = null_rows(piece)
             with self._lock:
-                self._marks &= cells.itemsize == 8 and len(nulls) * FEW <= len(piece)
                 self._nulls.append(row + nulls)
-            if self._marks:
+            if self._marks and cells.itemsize == 8:
                 cells[nulls] = MARK
 
     def moved(self, move: Move, team: Team) -> pa.Array | None:
         """All that has been put, moved, its nulls told by their marks; None: not all of them are
         marked, or a value looks like a mark."""
-        if self._kind is None or not self._nulls or not self._marks:
+        marked = self._marks and self._cells.itemsize == 8
+        if self._kind is None or not self._nulls or not marked or self._known:
             return None
         cells = move(self._cells)
         known, count = unmarked(cells, int(MARK.view(np.int64)), team)
@@ -84,12 +88,15 @@ class Filling:
             pieces = [self._pieces[row] for row in sorted(self._pieces)]
             movable = is_movable(pieces[0].type)
             return pa.concat_arrays(pieces) if movable else pa.chunked_array(pieces)
-        return column_of(self._kind, self._cells, self._known())
+        return column_of(self._kind, self._cells, self._not_null())
 
-    def _known(self) -> np.ndarray | None:
+    def _not_null(self) -> np.ndarray | None:
         """Which values are not null; None: all."""
-        if not self._nulls:
+        if not self._nulls and not self._known:
             return None
-        known = np.ones(self._n, np.uint8)
-        known[np.concatenate(self._nulls)] = 0
-        return known
+        found = np.ones(self._n, np.uint8)
+        for row, known in self._known:
+            found[row : row + len(known)] = known
+        if self._nulls:
+            found[np.concatenate(self._nulls)] = 0
+        return found

@@ -14,12 +14,14 @@ from sash.engine.arrangement import Arrangement, Codes, arranged
 from sash.engine.changed import ChangedWindows
 from sash.engine.columns import one_array
 from sash.engine.filling import Filling
-from sash.engine.fixed import column_of, is_fixed
+from sash.engine.fixed import column_of, is_fixed, is_movable
 from sash.engine.order import codes_of, ticks, tie_order
 from sash.engine.order import key_codes as key_codes
 from sash.engine.parts import Part, Sorted, split
 from sash.engine.team import Team
+from sash.plan.arrow_expressions import evaluate
 from sash.plan.definition import Query, output_schema
+from sash.plan.expressions import columns_of
 from sash.plan.periodic import KIND
 from sash.plan.plan import Plan
 
@@ -47,7 +49,9 @@ def _aggregate(plan: Plan, table: pa.Table, threads: int | None) -> pa.Table:
         column = one_array(table.column(query.time))
         times = ticks(column, query.time, query.descending, query.null_times)
         order = arranged(codes, times, team)
-        rows = Sorted(needed_columns(query, table, order), starts_of(codes, order, team))
+        query, needed = needed_columns(query, table, order, team)
+        plan = replace(plan, query=query)
+        rows = Sorted(needed, starts_of(codes, order, team))
         if query.every is not None:
             by, rows = by_code(rows, codes, order)
             plan = plan.over_rows(rows.table.schema, by)
@@ -61,11 +65,14 @@ def _aggregate(plan: Plan, table: pa.Table, threads: int | None) -> pa.Table:
     return table
 
 
-def needed_columns(query: Query, table: pa.Table, order: Arrangement | None) -> pa.Table:
-    """The columns that a query needs besides its keys, in order."""
-    needed = table.select(replace(query, by=()).columns())
+def needed_columns(
+    query: Query, table: pa.Table, order: Arrangement | None, team: Team
+) -> tuple[Query, pa.Table]:
+    """The columns that a query needs besides its keys, in order; and the query of them."""
     if order is None:
-        return needed
+        return query, table.select(replace(query, by=()).columns())
+    query, table = evaluated_first(query, table, team)
+    needed = table.select(replace(query, by=()).columns())
     columns = {name: one_array(needed.column(name)) for name in needed.column_names}
     found: dict[str, pa.Array] = {}
     flags = next((name for name, c in columns.items() if pa.types.is_boolean(c.type)), None)
@@ -74,7 +81,35 @@ def needed_columns(query: Query, table: pa.Table, order: Arrangement | None) -> 
         found = {} if both is None else dict(zip((query.time, flags), both, strict=True))
     others = {name: c for name, c in columns.items() if name not in found}
     found |= {name: in_order(name, c, query, order) for name, c in others.items()}
-    return pa.table({name: found[name] for name in columns})
+    return query, pa.table({name: found[name] for name in columns})
+
+
+ROW_BY_ROW = 10
+"""How many columns of numbers can be moved while one is that is moved row by row, such as text."""
+
+
+def evaluated_first(query: Query, table: pa.Table, team: Team) -> tuple[Query, pa.Table]:
+    """The query of rows that have its derived columns, and such rows, where those take less to move
+    than what they are derived from: a condition is a bit."""
+    wanted = query.derived
+    full, after = query.with_derived(table.schema), query.of_derived()
+    if not wanted or _to_move(after, full) > _to_move(query, full):
+        return query, table
+    read = table.select(dict.fromkeys(name for e in wanted.values() for name in columns_of(e)))
+
+    def evaluate_part(begin: int, end: int) -> dict[str, pa.Array]:
+        return evaluate(wanted, read.slice(begin, end - begin))
+
+    parts = team.over(table.num_rows, evaluate_part)
+    for name in wanted:
+        table = table.append_column(name, pa.chunked_array([part[name] for part in parts]))
+    return after, table
+
+
+def _to_move(query: Query, schema: pa.Schema) -> int:
+    """What the columns of a query take to be moved, in columns of numbers."""
+    kinds = (schema.field(name).type for name in replace(query, by=()).columns())
+    return sum(1 if is_movable(kind) else ROW_BY_ROW for kind in kinds)
 
 
 def starts_of(codes: Codes | None, order: Arrangement | None, team: Team) -> np.ndarray | None:

@@ -95,7 +95,7 @@ class Values:
             given.append(last.value)
         else:
             given += [self.of(a) for a in e.arguments[1:]]
-        there = None if place is None else written(e.function, given, place)
+        there = written(e.function, given, place)
         if there is not None:
             return there
         try:

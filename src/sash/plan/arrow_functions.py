@@ -87,11 +87,10 @@ def _less(a: Value, b: Value) -> Value:
     a, b = _alike(a, b)
     if _is_one_number(a) and _is_float(b):
         return pc.invert(pc.less_equal(b, a))  # which NaN is not
-    less = pc.less(a, b)
     if not _is_float(b) or _is_one_number(b):
-        return less
-    number = pc.invert(pc.is_nan(a)) if _is_float(a) else pc.is_valid(a)
-    return pc.or_kleene(less, pc.and_kleene(pc.is_nan(b), number))
+        return pc.less(a, b)
+    less = pc.invert(pc.less_equal(b, a))  # as where one is NaN, so that NaN is less, too
+    return pc.and_(less, pc.equal(a, a)) if _is_float(a) else less
 
 
 def _not(build: Any, swap: bool = False) -> Callable[[Value, Value], Value]:

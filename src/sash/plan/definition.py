@@ -76,6 +76,11 @@ class Query:
                 found[TIME] = Call("time_number", (Column(self.time),))
         return found
 
+    def of_derived(self) -> Query:
+        """The definition over rows that have the columns that are derived."""
+        asked = {out: replace(a, derived={}) for out, a in self.aggregations.items()}
+        return replace(self, aggregations=asked)
+
     def output_of(self, name: str) -> str:
         """The output that an aggregation is, or that is computed from it."""
         read_by = (out for out, result in self.results.items() if name in columns_of(result))
