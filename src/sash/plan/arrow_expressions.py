@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from sash.plan.arithmetic import Place, written
-from sash.plan.arrow_functions import FUNCTIONS, Value
+from sash.plan.arrow_functions import FUNCTIONS, OF_EACH_VALUE, Value
 from sash.plan.expressions import Call, Column, Expression, Literal
 
 REFUSED = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
@@ -88,6 +88,9 @@ class Values:
         if not least <= len(e.arguments) <= most:
             many = str(least) if least == most else f"{least} or more"
             raise TypeError(f"{e}: {e.function} takes {many} argument(s)")
+        encoded = self._of_entries(e)
+        if encoded is not None:
+            return encoded
         given: list[Any] = [self.of(e.arguments[0])]
         if e.function in ("cast", "round", "like"):
             last = e.arguments[1]
@@ -105,6 +108,21 @@ class Values:
                 raise
             kinds = ", ".join(str(self.of(a).type) for a in e.arguments)
             raise TypeError(f"{e}: {e.function} does not take {kinds}") from problem
+
+
+    def _of_entries(self, e: Call) -> Value | None:
+        """A function of a dictionary's values, computed once per entry; None: it is not one."""
+        read = [a for a in e.arguments if not isinstance(a, Literal)]
+        if e.function not in OF_EACH_VALUE or len(read) != 1 or not isinstance(read[0], Column):
+            return None
+        column = self._table.column(read[0].name)
+        if not pa.types.is_dictionary(column.type):
+            return None
+        encoded = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+        if not isinstance(encoded, pa.DictionaryArray) or len(encoded.dictionary) > len(encoded):
+            return None
+        entries = pa.table({read[0].name: encoded.dictionary})
+        return Values(entries).of(e).take(encoded.indices)
 
 
 def scalar(value: Any) -> pa.Scalar:

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sash.plan import texts
 from sash.plan.types import unit_of
 
 Value = Any
@@ -26,6 +27,11 @@ def _is_float(*values: Value) -> bool:
 def _is_one_number(value: Value) -> bool:
     """Whether a value is the same for all rows and neither null nor NaN."""
     return isinstance(value, pa.Scalar) and value.is_valid and value.as_py() == value.as_py()
+
+
+def is_text(value: Value) -> bool:
+    """Whether values are texts, as Arrow mostly keeps them."""
+    return pa.types.is_string(value.type) or pa.types.is_large_string(value.type)
 
 
 def _double(value: Value) -> Value:
@@ -77,6 +83,10 @@ def _binary(function: Any, checked: Any) -> Callable[[Value, Value], Value]:
 
 def _equal(a: Value, b: Value) -> Value:
     a, b = _alike(a, b)
+    if isinstance(a, pa.Scalar):
+        a, b = b, a
+    if is_text(a) and is_text(b) and isinstance(b, pa.Scalar) and b.is_valid:
+        return texts.are(a, b.as_py())
     same = pc.equal(a, b)
     if not (_is_float(a) and _is_float(b)) or _is_one_number(a) or _is_one_number(b):
         return same
@@ -283,6 +293,12 @@ def _day_of_week(value: Value) -> Value:
     day = pc.day_of_week(value, count_from_zero=False, week_start=7)
     return day.cast(pa.int32())
 
+
+OF_EACH_VALUE = frozenset(
+    ("=", "<>", "<", ">", "<=", ">=", "like", "lower", "upper", "length", "cast")
+)
+"""Functions of one value, beside literals, that give null for null: of a dictionary they are computed
+once per entry."""
 
 ANY = 1 << 30
 Build = Callable[..., Any]
