@@ -25,6 +25,7 @@ import sash
 from sash import functions as sf
 from sash.cli.errors import FAILED, EndError
 from sash.kernel import cache
+from sash.plan import texts
 from sash.plan.aggregation import Aggregation
 
 ROWS = 300
@@ -168,6 +169,9 @@ def main(part: int, parts: int) -> None:
     for i, (windows, asked) in enumerate(calls()):
         if i % parts == part:
             windows.agg(**asked)
+    if part == 0:
+        for kind in (pa.string(), pa.large_string()):
+            texts.are(pa.array(["a"] * texts.WORTH_A_KERNEL, kind), "a")
 
 
 if __name__ == "__main__":

@@ -19,17 +19,28 @@ import pyarrow as pa
 
 from sash.plan.arithmetic import Place, written
 from sash.plan.arrow_functions import FUNCTIONS, OF_EACH_VALUE, Value
-from sash.plan.expressions import Call, Column, Expression, Literal
+from sash.plan.expressions import Call, Column, Expression, Literal, columns_of
 
 REFUSED = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
 
 
+KEPT = 1000  # expressions whose types are known
+_types: dict[Any, pa.DataType] = {}
+
+
 def types_of(expressions: Mapping[str, Expression], schema: pa.Schema) -> dict[str, pa.DataType]:
     """The types of expressions over columns of a schema; TypeError says what does not fit."""
-    if not expressions:
-        return {}
-    values = Values(schema.empty_table())
-    return {name: values.of(e).type for name, e in expressions.items()}
+    empty: Values | None = None
+    found = {}
+    for name, e in expressions.items():
+        key = (str(e), *((column, schema.field(column).type) for column in columns_of(e)))
+        if key not in _types:
+            empty = empty or Values(schema.empty_table())
+            if len(_types) >= KEPT:
+                _types.clear()
+            _types[key] = empty.of(e).type
+        found[name] = _types[key]
+    return found
 
 
 def evaluate(
