@@ -1,4 +1,4 @@
-"""Masks: rows that do not pass are lifted to the identity, and answers stay those of a filter."""
+"""Masks: the partial of a row that does not pass is the identity, and answers are a filter's."""
 
 from __future__ import annotations
 
@@ -369,7 +369,7 @@ def test_windows_in_which_no_row_passes_are_not_lowered(
     assert found["plain"].to_pylist() == work.agg(y=asked["plain"])["y"].to_pylist()
 
 
-def test_rows_that_come_in_batches_are_left_out_where_no_window_without_one_can_be_lowered() -> None:
+def test_rows_in_batches_are_left_out_where_lower_may_raise() -> None:
     """Windows in which no row passes would not be asked for, and no row be forgotten meanwhile."""
     work = sash.windowed(sample(300, 0.1, 0.0, 3, 2), "k", time="t")
     query = work.query(y=sf.apply(own_mean, "x", check=False).where("ok").over(sash.rows(4)))

@@ -37,7 +37,7 @@ TABLE = pa.table(
 )
 PASSING = TABLE.column("ok").to_numpy().sum()
 NUMBERS = ("max", "sum", "mean", "stddev")
-IDENTITY = "; a row that does not pass is lifted to the identity"
+IDENTITY = "; the partial of a row that does not pass is the identity"
 LEFT_OUT = "; rows that do not pass are left out"
 NO_ROWS = "; the partial of a row that does not pass is one of no rows"
 COUNTED = "counted from the rows that pass, no state"

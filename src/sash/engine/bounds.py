@@ -20,7 +20,6 @@ import numpy as np
 from sash.engine.edges import WORTH_PARTS, counted, fill_with
 from sash.kernel.words import (
     EVEN,
-    SOME,
     Int8,
     Int64,
     Memory,
@@ -84,7 +83,7 @@ class Bounds:
     @property
     def shape(self) -> int:
         """What is known of all windows."""
-        return EVEN * self.even | SOME * (self.shortest > 0)
+        return EVEN * self.even
 
     @functools.cached_property
     def lo(self) -> np.ndarray:

@@ -111,7 +111,7 @@ def inputs_of(state: State, kinds: list[pa.DataType]) -> AnyInputs:
 
 
 def lowers_nothing(state: State) -> bool:
-    """Whether the identity can be lowered, to the answers over no rows, and none of them is null."""
+    """Whether the identity can be lowered, to the answers over no rows, of which none is null."""
     assert state.monoid is not None
     wanted = state.nothing
     if None in wanted or function_may_raise(state.monoid.lower):

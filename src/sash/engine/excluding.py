@@ -41,7 +41,6 @@ from sash.monoids.monoid import Monoid, same
 from sash.plan.plan import Plan, State
 from sash.swag.coming import Further
 from sash.swag.inputs import Asked, addresses, columns_of, items
-from sash.swag.raising import may_raise
 from sash.swag.registry import ALGORITHMS
 from sash.swag.two_stacks_lite import TwoStacksLite
 from sash.swag.window import Window

@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sash.engine.fixed import Move, Room, cells_of, column_of, is_fixed, is_movable, known_of, null_rows, room
+from sash.engine.fixed import (
+    Move,
+    Room,
+    cells_of,
+    column_of,
+    is_fixed,
+    is_movable,
+    known_of,
+    null_rows,
+    room,
+)
 from sash.engine.flagged import unmarked
 from sash.engine.team import Team
 

@@ -91,14 +91,20 @@ ROW_BY_ROW = 10
 def evaluated_first(query: Query, table: pa.Table, team: Team) -> tuple[Query, pa.Table]:
     """The query of rows that have its derived columns, and such rows, where those take less to move
     than what they are derived from: a condition is a bit."""
-    wanted = query.derived
     full, after = query.with_derived(table.schema), query.of_derived()
+    wanted = {name: e for name, e in query.derived.items() if name not in after.derived}
     if not wanted or _to_move(after, full) > _to_move(query, full):
         return query, table
     read = table.select(dict.fromkeys(name for e in wanted.values() for name in columns_of(e)))
+    asked = query.aggregations.values()
+    values = {name for a in asked for name in a.reads if name != a.condition}
+    conditions = {a.condition for a in asked if a.condition is not None} - values
 
     def evaluate_part(begin: int, end: int) -> dict[str, pa.Array]:
-        return evaluate(wanted, read.slice(begin, end - begin))
+        found = evaluate(wanted, read.slice(begin, end - begin))
+        for name in conditions & found.keys():  # null is not true
+            found[name] = pc.fill_null(found[name], False)
+        return found
 
     parts = team.over(table.num_rows, evaluate_part)
     for name in wanted:

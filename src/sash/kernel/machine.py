@@ -254,15 +254,13 @@ def _choice(a: Any, b: Any, kind: Any, blends: bool = False) -> Any:
     return generate
 
 
-def _chosen(
-    context: Any, builder: Any, kind: Any, mask: Any, a: Any, b: Any, blends: bool
-) -> Any:
+def _chosen(context: Any, builder: Any, kind: Any, mask: Any, a: Any, b: Any, blends: bool) -> Any:
     """The bits of one of two values of a type, number by number."""
     if isinstance(kind, types.BaseTuple):
         parts = []
         for i, part in enumerate(kind):
-            both = (builder.extract_value(x, i) for x in (a, b))
-            parts.append(_chosen(context, builder, part, mask, *both, blends))
+            one, other = (builder.extract_value(x, i) for x in (a, b))
+            parts.append(_chosen(context, builder, part, mask, one, other, blends))
         return context.make_tuple(builder, kind, parts)
     from llvmlite import ir
 
@@ -278,7 +276,7 @@ def _chosen(
 
 
 def lift_all(passes: Any, lift: Any, x: Any, nothing: Any, instead: Any) -> Any:
-    """What `lift_if` is when it is compiled; numba leaves out what a test for None does not take."""
+    """What `lift_if` is when it is compiled: of the two, numba compiles the one that is taken."""
     if instead is None:
         return choose(passes, lift(x), nothing)
     return choose(passes, lift(item_or(passes, x, instead)), nothing)

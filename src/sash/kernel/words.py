@@ -61,10 +61,9 @@ class Windows(NamedTuple):
     shape: int = 0  # what is known of all of them
 
 
-EVEN, IN_STEP, SOME = 1, 2, 4
+EVEN, IN_STEP = 1, 2
 """Shapes. EVEN: from a window to the next that it overlaps, neither end moves by two rows. IN_STEP:
-each is one row after the last, none is empty, and lo and hi are those of the first. SOME: none is
-empty."""
+each is one row after the last, none is empty, and lo and hi are those of the first."""
 
 
 COLUMNS = {name: np.dtype(name.lower()) for name in ("Int64", "Int32", "Int8", "Float64")}

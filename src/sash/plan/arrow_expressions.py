@@ -120,7 +120,6 @@ class Values:
             kinds = ", ".join(str(self.of(a).type) for a in e.arguments)
             raise TypeError(f"{e}: {e.function} does not take {kinds}") from problem
 
-
     def _of_entries(self, e: Call) -> Value | None:
         """A function of a dictionary's values, computed once per entry; None: it is not one."""
         read = [a for a in e.arguments if not isinstance(a, Literal)]

@@ -295,10 +295,10 @@ def _day_of_week(value: Value) -> Value:
 
 
 OF_EACH_VALUE = frozenset(
-    ("=", "<>", "<", ">", "<=", ">=", "like", "lower", "upper", "length", "cast")
+    ["=", "<>", "<", ">", "<=", ">=", "like", "lower", "upper", "length", "cast"]
 )
-"""Functions of one value, beside literals, that give null for null: of a dictionary they are computed
-once per entry."""
+"""Functions of one value, beside literals, that give null for null: those of a dictionary are
+computed once per entry."""
 
 ANY = 1 << 30
 Build = Callable[..., Any]

@@ -159,7 +159,7 @@ IN_PLAIN_PYTHON = "plain Python (microseconds per combine), as its values are no
 
 NOT_PASSING: Mapping[Filtering | None, str] = {
     None: "",
-    "identity": "; a row that does not pass is lifted to the identity",
+    "identity": "; the partial of a row that does not pass is the identity",
     "left out": "; rows that do not pass are left out",
     "no rows": "; the partial of a row that does not pass is one of no rows",
 }

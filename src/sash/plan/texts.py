@@ -65,7 +65,7 @@ def compare(memory: Memory, n: int, texts: Address, length: int, last: int) -> i
 
 
 @functools.cache
-def _kernel(columns: type) -> Any:
+def kernel(columns: type) -> Any:
     """The loop, compiled."""
     nothing = Monoid("texts", 0, same, max, dtype=np.int64)
     return compiled(compare, Target(nothing, Layout(np.dtype(np.int64)), {}, Nothing, columns)).run
@@ -90,7 +90,7 @@ def are(column: Any, text: str) -> Any:
     found = np.empty(inside, np.int8)
     memory = (*(x for a in (offsets, found, padded) for x in (a.ctypes.data, 0)), 0)
     signed = last - (1 << 64) if last >> 63 else last
-    _kernel(Wide if wide else Narrow)(memory, inside, bytes_.address, len(wanted), signed)
+    kernel(Wide if wide else Narrow)(memory, inside, bytes_.address, len(wanted), signed)
     rest = pc.equal(column.slice(inside), pa.scalar(text, column.type))
     bits = pa.py_buffer(np.packbits(found, bitorder="little"))
     known = pc.is_valid(column.slice(0, inside)).buffers()[1] if column.null_count else None

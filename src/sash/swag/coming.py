@@ -10,11 +10,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sash.kernel.words import Address, Partial, Windows, get, item, lift
+from sash.kernel.words import FIRST_FREE, Address, Partial, Windows, get, item, lift
 from sash.monoids.monoid import Monoid
 
 GROUP = 128
 """Rows that are answered together."""
+
+BACK = FIRST_FREE
+MORE = FIRST_FREE + 1
+"""Places for the back list, combined, and for the rows of a further piece."""
 
 
 class Piece(NamedTuple):

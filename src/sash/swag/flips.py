@@ -28,7 +28,7 @@ from sash.kernel.words import (
     straight,
     straight_run,
 )
-from sash.swag.coming import GROUP, Coming, coming, item_or_cell
+from sash.swag.coming import BACK, GROUP, Coming, coming, item_or_cell
 from sash.swag.further import combine_named
 
 
@@ -94,7 +94,8 @@ def bring(q: Any, new: Coming, i: int, k: int) -> None:
 def fill_and_answer(
     q: Any, new: Coming, at: Lists, f: int, i: int, stop: int, left: int | None, out: Any
 ) -> tuple[Partial, int | None]:
-    """The answers of rows i to stop - 1, suffixes and prefixes combined; and the back list.
+    """The answers of rows i to stop - 1, suffixes and prefixes combined; and the back list. None
+    of their windows is empty: each begins before b, and the first one ends there or later.
 
     Fills the prefixes that these need, and the next flip's suffixes down to item f. Of the windows
     that a piece names, the first `left` have no answers yet (None: there is no piece); gives how
@@ -108,7 +109,7 @@ def fill_and_answer(
     if WIDE and not by_step:
         return answer_in_groups(q, new, at, f, i, stop, left, out)
     at = fill(q, new, at, f, row_at(windows.hi, ends, stop - 1, step) - shift)
-    rest: Any = left
+    back, rest = hold(q, BACK, at.back), left  # apart from the last prefix, which may change
     if left is not None:
         rest = combine_named(q, new, left, stop)
     if by_step:
@@ -121,7 +122,7 @@ def fill_and_answer(
             suffix = get(q.part, begins[k] - shift)
             prefix = get(prefixes, ends[k] - shift - new.anchor)
             give(out, k, lower(hold(q, ANSWER, combine(suffix, prefix))))
-    return at.back, rest
+    return back, rest
 
 
 def by_one(rows: Any, i: int, stop: int, even: bool) -> bool:
@@ -142,7 +143,7 @@ def by_one(rows: Any, i: int, stop: int, even: bool) -> bool:
 def answer_in_groups(
     q: Any, new: Coming, at: Lists, f: int, i: int, stop: int, left: int | None, out: Any
 ) -> tuple[Partial, int | None]:
-    """As `fill_and_answer`, where none of the windows is empty.
+    """As `fill_and_answer`, in groups.
 
     What a group of them needs is first brought together: where a state has several numbers, a
     processor then combines several rows at once, which pays for the way. It is brought while
@@ -159,6 +160,7 @@ def answer_in_groups(
         e = max(at.e, ends[after - 1] - shift)
         at = fill_and_bring(q, new, at, to, e, last, k - last)
         if left is not None:
+            at = Lists(at.f, at.suffix, at.e, hold(q, BACK, at.back))
             rest = combine_named(q, new, rest, after)
         answer_group(q, suffixes, prefixes, last, k - last, out)
         last, k = k, after

@@ -7,7 +7,6 @@ from typing import Any
 from sash.kernel.drivers import row_at
 from sash.kernel.words import (
     ANSWER,
-    FIRST_FREE,
     IN_STEP,
     WIDE,
     Partial,
@@ -24,11 +23,9 @@ from sash.kernel.words import (
     put,
     straight,
 )
-from sash.swag.coming import GROUP, Coming
+from sash.swag.coming import GROUP, MORE, Coming
 
 STRIDE = 16
-
-MORE = FIRST_FREE + 1  # after Two-Stacks Lite's own place
 
 
 def answer_with_rows(q: Any, new: Coming, i: int, stop: int, out: Any) -> None:
@@ -84,10 +81,10 @@ def combine_named(q: Any, new: Coming, left: int, stop: int) -> int:
     for each in range(rest, left):
         k = which[each]
         row = further_row(q, new, k)
-        if WIDE:
-            more = hold(q, MORE, combine(row, more)) if k + 1 == before else hold(q, MORE, row)
-        else:  # a branch would be guessed wrong, which takes longer than a combine
-            more = combine(row, pick((before - k - 2) >> 63, more, one(q)))
+        if WIDE and k + 1 != before:
+            more = hold(q, MORE, row)
+        else:  # without a branch: a wrong guess takes longer than to combine few numbers
+            more = hold(q, MORE, combine(row, pick((before - k - 2) >> 63, more, one(q))))
         put(prefixes, k, combine(get(prefixes, k), more))
         before = k
     return rest

@@ -104,8 +104,6 @@ def _narrow(operation: Callable[..., Any]) -> Callable[..., Any]:
     return narrow
 
 
-for _name in ("add", "sub", "mul", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or", "xor"):
-    for _method in (f"__{_name}__", f"__r{_name}__"):
-        setattr(Integer64, _method, _narrow(getattr(int, _method)))
-for _name in ("neg", "pos", "abs", "invert"):
+_OF_TWO = ["add", "sub", "mul", "floordiv", "mod", "pow", "lshift", "rshift", "and", "or", "xor"]
+for _name in (*_OF_TWO, *(f"r{name}" for name in _OF_TWO), "neg", "pos", "abs", "invert"):
     setattr(Integer64, f"__{_name}__", _narrow(getattr(int, f"__{_name}__")))

@@ -14,8 +14,6 @@ from typing import Any, NamedTuple
 from sash.kernel.answers import Allocate, new_array
 from sash.kernel.drivers import row_at
 from sash.kernel.words import (
-    ANSWER,
-    FIRST_FREE,
     IN_STEP,
     InputColumns,
     Memory,
@@ -26,11 +24,9 @@ from sash.kernel.words import (
     attach,
     combine,
     get,
-    give,
     hold,
     item,
     lift,
-    lower,
     numbers,
     one,
     outlined,
@@ -39,14 +35,12 @@ from sash.kernel.words import (
     straight_run,
 )
 from sash.monoids.monoid import Monoid
-from sash.swag.coming import GROUP, Coming, Further, Piece, from_anchor
+from sash.swag.coming import BACK, GROUP, Coming, Further, Piece, from_anchor
 from sash.swag.flips import Lists, fill, fill_and_answer
 from sash.swag.further import answer_empty, answer_with_rows
 from sash.swag.in_order import InOrder
 from sash.swag.inputs import Asked
 from sash.swag.window import Use, agree
-
-BACK = FIRST_FREE
 
 GAP = 16
 """Items between two front lists that there is always room for."""

@@ -60,8 +60,8 @@ class Window(ABC):
         Rows are numbered through all calls; xs[0] is the item of row `base`, and xs has
         every row that no call has reached yet. A window has at most `longest` rows; one
         without rows is left without an answer, and not counted as null. `allocate` gives an
-        array for answers. `shape`: what is known of all windows, EVEN, SOME or both; of windows in
-        step with the rows, lo and hi are ranges.
+        array for answers. `shape`: what is known of all windows, such as EVEN; of windows in step
+        with the rows, lo and hi are ranges.
         """
 
     @property
