@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from random import Random
 
 import pyarrow as pa
@@ -70,7 +71,7 @@ def test_conditions_of_long_columns(sql: str) -> None:
 
 
 OF_ENTRIES = [
-    "s = 'ok'", "s <> 'ok'", "s < 'b'", "'b' >= s", "s LIKE 'o%'", "upper(s)", "length(s)",
+    "cast(s as string)", "s = 'ok'", "s <> 'ok'", "s < 'b'", "'b' >= s", "s LIKE 'o%'", "upper(s)", "length(s)",
     "s IN ('a', 'ok')", "isnull(s)", "coalesce(s, 'none')", "concat(s, '!')",
 ]  # fmt: skip
 
@@ -90,3 +91,12 @@ def test_functions_of_a_dictionary_are_those_of_its_values(
         found, wanted = (evaluate({"r": e}, t)["r"] for t in (table, decoded))
         assert found.type == wanted.type == types_of({"r": e}, table.schema)["r"]
         assert found.to_pylist() == wanted.to_pylist()
+
+
+def test_entries_that_no_row_has_raise_no_error() -> None:
+    days = pa.DictionaryArray.from_arrays(pa.array([1, None]), ["no day", "2026-01-02", "x"])
+    table = pa.table({"s": days})
+    for sql in ("cast(s as date)", "s = DATE '2026-01-02'"):
+        found = evaluate({"r": expr(sql)}, table)["r"].to_pylist()
+        assert found[1] is None
+        assert found[0] in (True, dt.date(2026, 1, 2))

@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from sash.plan.arithmetic import Place, written
-from sash.plan.arrow_functions import FUNCTIONS, OF_EACH_VALUE, Value
+from sash.plan.arrow_functions import FUNCTIONS, OF_EACH_VALUE, Value, is_text
 from sash.plan.expressions import Call, Column, Expression, Literal, columns_of
 
 REFUSED = (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError)
@@ -121,12 +121,13 @@ class Values:
             raise TypeError(f"{e}: {e.function} does not take {kinds}") from problem
 
     def _of_entries(self, e: Call) -> Value | None:
-        """A function of a dictionary's values, computed once per entry; None: it is not one."""
-        read = [a for a in e.arguments if not isinstance(a, Literal)]
-        if e.function not in OF_EACH_VALUE or len(read) != 1 or not isinstance(read[0], Column):
+        """A function of a dictionary's texts, computed once per entry; None: it is not one."""
+        read = [a for a in e.arguments if isinstance(a, Column)]
+        texts = [a for a in e.arguments if isinstance(a, Literal) and isinstance(a.value, str)]
+        if e.function not in OF_EACH_VALUE or (len(read), len(texts)) != (1, len(e.arguments) - 1):
             return None
         column = self._table.column(read[0].name)
-        if not pa.types.is_dictionary(column.type):
+        if not pa.types.is_dictionary(column.type) or not is_text(column.type.value_type):
             return None
         encoded = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
         if not isinstance(encoded, pa.DictionaryArray) or len(encoded.dictionary) > len(encoded):

@@ -29,9 +29,9 @@ def _is_one_number(value: Value) -> bool:
     return isinstance(value, pa.Scalar) and value.is_valid and value.as_py() == value.as_py()
 
 
-def is_text(value: Value) -> bool:
-    """Whether values are texts, as Arrow mostly keeps them."""
-    return pa.types.is_string(value.type) or pa.types.is_large_string(value.type)
+def is_text(kind: pa.DataType) -> bool:
+    """Whether values of a type are texts, as Arrow mostly keeps them."""
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
 
 def _double(value: Value) -> Value:
@@ -85,7 +85,7 @@ def _equal(a: Value, b: Value) -> Value:
     a, b = _alike(a, b)
     if isinstance(a, pa.Scalar):
         a, b = b, a
-    if is_text(a) and is_text(b) and isinstance(b, pa.Scalar) and b.is_valid:
+    if is_text(a.type) and is_text(b.type) and isinstance(b, pa.Scalar) and b.is_valid:
         return texts.are(a, b.as_py())
     same = pc.equal(a, b)
     if not (_is_float(a) and _is_float(b)) or _is_one_number(a) or _is_one_number(b):
@@ -294,11 +294,9 @@ def _day_of_week(value: Value) -> Value:
     return day.cast(pa.int32())
 
 
-OF_EACH_VALUE = frozenset(
-    ["=", "<>", "<", ">", "<=", ">=", "like", "lower", "upper", "length", "cast"]
-)
-"""Functions of one value, beside literals, that give null for null: those of a dictionary are
-computed once per entry."""
+OF_EACH_VALUE = frozenset(["=", "<>", "<", ">", "<=", ">=", "like", "lower", "upper", "length"])
+"""Functions of one text, beside literals, that give null for null and never raise: those of a
+dictionary are computed once per entry, also of entries that no row has."""
 
 ANY = 1 << 30
 Build = Callable[..., Any]

@@ -87,7 +87,7 @@ def are(column: Any, text: str) -> Any:
     inside = int(np.searchsorted(offsets[:-1], bytes_.size - words * WORD, "right"))
     padded = np.frombuffer(wanted.ljust(words * WORD, b"\0"), np.int64)
     last = (1 << 8 * ((len(wanted) - 1) % WORD + 1)) - 1
-    found = np.empty(inside, np.int8)
+    found = np.frombuffer(pa.allocate_buffer(inside), np.int8)  # memory that Arrow keeps
     memory = (*(x for a in (offsets, found, padded) for x in (a.ctypes.data, 0)), 0)
     signed = last - (1 << 64) if last >> 63 else last
     kernel(Wide if wide else Narrow)(memory, inside, bytes_.address, len(wanted), signed)
