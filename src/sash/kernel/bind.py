@@ -105,6 +105,7 @@ def plain_meanings(monoid: Monoid) -> dict[Any, Any]:
         words.inverse: monoid.inverse,
         words.one: lambda q: identity,
         words.WIDE: isinstance(identity, tuple) and len(identity) > 2,
+        words.DIVIDES: False,
         words.get: operator.getitem,
         words.get_small: operator.getitem,
         words.magnitude: lambda v: 0,  # Python's integers never overflow

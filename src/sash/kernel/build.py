@@ -27,7 +27,7 @@ from sash.kernel.compiled import Answer, Kernel, Target, records_of
 from sash.kernel.inner import inner
 from sash.kernel.layout import Layout
 from sash.kernel.typing import record_type, user_types
-from sash.monoids.captured import names_of
+from sash.monoids.captured import divides, names_of
 from sash.monoids.fingerprint import fingerprint
 from sash.monoids.monoid import Monoid
 from sash.monoids.variants import lift_if
@@ -217,6 +217,7 @@ def _meanings(
         **_compile_words(text, scope, jit),
         words.cycles: machine.cycles,
         words.WIDE: len(layout.leaves) > 2,
+        words.DIVIDES: divides(monoid.combine),
     }
 
 

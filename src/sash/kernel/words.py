@@ -100,6 +100,7 @@ class Fact(NamedTuple):
 
 
 WIDE = Fact("WIDE", "whether a partial has more than two numbers; a vector is one")
+DIVIDES = Fact("DIVIDES", "whether combine divides, which takes longer than a branch guessed wrong")
 
 combine = word("combine", "combine(older, younger): the monoid's operator")
 inverse = word("inverse", "inverse(total, old): total without its older part")

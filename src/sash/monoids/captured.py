@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import functools
 import types
+from collections.abc import Iterator
 from typing import Any
 
 
@@ -51,3 +52,28 @@ def names_of(code: types.CodeType) -> frozenset[str]:
         if isinstance(constant, types.CodeType):
             names |= names_of(constant)
     return frozenset(names)
+
+
+def functions_of(function: Any, seen: set[int] | None = None) -> Iterator[Any]:
+    """A function, and those that it calls."""
+    seen = set() if seen is None else seen
+    function = getattr(function, "py_func", function)
+    if id(function) in seen:
+        return
+    seen.add(id(function))
+    yield function
+    if isinstance(function, types.FunctionType):
+        used = [function.__globals__.get(name) for name in names_of(function.__code__)]
+        used += [cell.cell_contents for cell in function.__closure__ or ()]
+        for other in used:
+            yield from functions_of(other, seen)
+
+
+def divides(function: Any) -> bool:
+    """Whether a function divides, or one that it calls: that takes longer than other arithmetic."""
+    return any(
+        step.argrepr in ("/", "//", "%", "**", "/=", "//=", "%=", "**=")
+        for each in functions_of(function)
+        if isinstance(each, types.FunctionType)
+        for step in dis.get_instructions(each)
+    )

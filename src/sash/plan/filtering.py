@@ -8,7 +8,7 @@ no rows   on a stream, where partials are kept: the partial of a row that does n
           no rows.
 
 To number windows among the rows that pass takes longer than a combine with the identity, where a
-partial is one or two numbers. Where partials are larger, it takes less.
+partial is one or two numbers, or three that are added. Where partials are larger, it takes less.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 
 from sash.kernel.layout import Layout
+from sash.monoids.captured import divides
 from sash.monoids.monoid import Monoid
 from sash.monoids.variants import where_true
 from sash.plan.types import number_types
@@ -33,7 +34,8 @@ if TYPE_CHECKING:
 Filtering = Literal["identity", "left out", "no rows"]
 
 FEW = 2
-"""Numbers of a partial, up to which rows that do not pass are lifted, too."""
+"""Numbers of a partial, up to which rows that do not pass count as the identity; one more where
+`combine` does not divide, which takes longer than to number windows."""
 
 
 def filtered(
@@ -66,7 +68,9 @@ def _with_nothing(monoid: Monoid, dtypes: tuple[np.dtype, ...], whole: bool) -> 
     `whole`: whether windows in which no row passes can be left out, as no row is to be forgotten.
     """
     layout = Layout.of(monoid.identity, monoid.dtype)
-    if layout is None or layout.length is not None or len(layout.leaves) > FEW:
+    if layout is None or layout.length is not None or len(layout.leaves) > FEW + 1:
+        return None
+    if len(layout.leaves) > FEW and divides(monoid.combine):
         return None
     if function_may_raise(monoid.lower) and not whole:
         return None

@@ -7,8 +7,8 @@ from typing import Any
 from sash.kernel.drivers import row_at
 from sash.kernel.words import (
     ANSWER,
+    DIVIDES,
     IN_STEP,
-    WIDE,
     Partial,
     combine,
     get,
@@ -81,9 +81,9 @@ def combine_named(q: Any, new: Coming, left: int, stop: int) -> int:
     for each in range(rest, left):
         k = which[each]
         row = further_row(q, new, k)
-        if WIDE and k + 1 != before:
+        if DIVIDES and k + 1 != before:
             more = hold(q, MORE, row)
-        else:  # without a branch: a wrong guess takes longer than to combine few numbers
+        else:  # without a branch
             more = hold(q, MORE, combine(row, pick((before - k - 2) >> 63, more, one(q))))
         put(prefixes, k, combine(get(prefixes, k), more))
         before = k

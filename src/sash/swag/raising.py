@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sash.kernel.layout import Layout
-from sash.monoids.captured import names_of
+from sash.monoids.captured import functions_of
 from sash.monoids.monoid import Monoid
 
 KEPT = 256  # monoids whose answer is known
@@ -34,12 +34,15 @@ def may_raise(monoid: Monoid) -> bool:
     return found[1]
 
 
-def function_may_raise(function: Any, seen: frozenset[int] = frozenset()) -> bool:
+def function_may_raise(function: Any) -> bool:
     """Whether a function may raise, or one that it calls."""
-    function = getattr(function, "py_func", function)
+    return any(map(_steps_may_raise, functions_of(function)))
+
+
+def _steps_may_raise(function: Any) -> bool:
     if hasattr(function, "__overflow__"):
         return True
-    if not isinstance(function, types.FunctionType) or id(function) in seen:
+    if not isinstance(function, types.FunctionType):
         return False
     is_ours = (function.__module__ or "").startswith("sash.")
     before = ""
@@ -52,9 +55,7 @@ def function_may_raise(function: Any, seen: frozenset[int] = frozenset()) -> boo
         elif not is_ours and step.opname.startswith(_ARITHMETIC):
             return True
         before = step.opname
-    used = [function.__globals__.get(name) for name in names_of(function.__code__)]
-    used += [cell.cell_contents for cell in function.__closure__ or ()]
-    return any(function_may_raise(other, seen | {id(function)}) for other in used)
+    return False
 
 
 def _narrows(monoid: Monoid) -> bool:
