@@ -158,7 +158,8 @@ ROLLFUN = Section(
     "The rolling-function questions of the public db-benchmark, on data made as it makes them.",
 )
 
-DERIVED = ("derived input", "derived result")
+DERIVED = ("derived input", "derived result", "ratio")
+CONDITIONS = ("condition", "two conditions", "text")
 EXCLUSION = ("without current row", "without group", "without ties")
 
 
@@ -180,8 +181,17 @@ def language(name: str, says: str, *forms: str) -> list[Figure]:
 LANGUAGE = Section(
     "Filters, expressions, SQL, sharing",
     [
-        *language("derived", "an expression as the input or on the result", *DERIVED),
-        *language("filter", "a filter that half of the rows pass", "filter"),
+        *language(
+            "derived",
+            "an expression as the input or on the result, of built-in and users' own aggregations",
+            *DERIVED,
+        ),
+        *language("filter", "a filter by a column that half of the rows pass", "filter"),
+        *language(
+            "condition",
+            "a filter by a comparison of a column of numbers or texts, or by two columns",
+            *CONDITIONS,
+        ),
         *language("exclude", "the current row, its group or its ties excluded", *EXCLUSION),
         relative(
             "sql",

@@ -17,8 +17,8 @@ QUESTIONS = (
     "uneven dense", "uneven sparse", "regression", "user function",
 )  # fmt: skip
 FORMS = (
-    "derived input", "derived result", "filter", "without current row", "without group",
-    "without ties",
+    "derived input", "derived result", "ratio", "filter", "condition", "two conditions", "text",
+    "without current row", "without group", "without ties",
 )  # fmt: skip
 
 

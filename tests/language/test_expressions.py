@@ -236,6 +236,10 @@ RESULTS: dict[str, Callable[..., Any]] = {
     "(v - w) / w": lambda v, w, i: (v - w) / w,
     "v + w": lambda v, w, i: v + w,
     "i * 2": lambda v, w, i: i * 2,
+    "7 - i": lambda v, w, i: 7 - i,
+    "i + i": lambda v, w, i: i + i,
+    "i * 3000000000": lambda v, w, i: i * 3000000000,
+    "i - w": lambda v, w, i: i - w,
     "-v": lambda v, w, i: -v,
     "cast(v as int)": lambda v, w, i: v.cast("int"),
 }
@@ -245,7 +249,7 @@ RESULTS: dict[str, Callable[..., Any]] = {
 def test_results_written_in_place_are_those_of_arrow(
     text: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Results of doubles go to their column at once; those of integers are computed by Arrow."""
+    """Results of doubles go to their column at once, and those of integers that fit."""
     n = 300_000  # several blocks, of which only the first has windows without rows
     rng = np.random.default_rng(1)
     columns = {"t": np.arange(n), "x": rng.integers(-2, 3, n) / 2.0, "y": rng.integers(0, 9, n)}
@@ -261,3 +265,26 @@ def test_results_written_in_place_are_those_of_arrow(
     wanted = evaluate({"r": sf.expr(text)}, answers)["r"]
     assert found.type == wanted.type
     assert found.to_pylist() == wanted.to_pylist()
+
+
+@pytest.mark.parametrize("large", [2**62 - 1, 2**62, -(2**62), -(2**62) - 1])
+@pytest.mark.parametrize("sql", ["i + i", "i * 2", "2 * i", "-1 - i - i", "i - j"])
+def test_integers_are_added_where_all_fit_and_refused_where_one_does_not(
+    sql: str, large: int
+) -> None:
+    table = pa.table({"i": [1, large, None], "j": [0, -large, 5]})
+    i, j = large, -large
+    wanted = {
+        "i + i": i + i,
+        "i * 2": 2 * i,
+        "2 * i": 2 * i,
+        "-1 - i - i": -1 - i - i,
+        "i - j": i - j,
+    }
+    if -(2**63) <= wanted[sql] < 2**63:
+        found = evaluate({"r": sf.expr(sql)}, table)["r"]
+        assert found.type == pa.int64()
+        assert found.to_pylist()[1:] == [wanted[sql], None]
+    else:
+        with pytest.raises(OverflowError, match="r: "):
+            evaluate({"r": sf.expr(sql)}, table)

@@ -71,7 +71,8 @@ def test_conditions_of_long_columns(sql: str) -> None:
 
 
 OF_ENTRIES = [
-    "cast(s as string)", "s = 'ok'", "s <> 'ok'", "s < 'b'", "'b' >= s", "s LIKE 'o%'", "upper(s)", "length(s)",
+    "cast(s as string)",
+    "s = 'ok'", "s <> 'ok'", "s < 'b'", "'b' >= s", "s LIKE 'o%'", "upper(s)", "length(s)",
     "s IN ('a', 'ok')", "isnull(s)", "coalesce(s, 'none')", "concat(s, '!')",
 ]  # fmt: skip
 
