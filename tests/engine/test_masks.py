@@ -14,7 +14,7 @@ from sash import functions as sf
 from sash import monoids as m
 from sash.engine import row_windows
 from sash.engine.bounds import Bounds
-from sash.engine.masks import MaskedInputs
+from sash.engine.masks import MaskedInputs, without
 from sash.engine.pieces import Pieces
 from sash.engine.ranks import Ranks
 from sash.monoids.variants import where_true
@@ -367,6 +367,32 @@ def test_windows_in_which_no_row_passes_are_not_lowered(
     found = work.agg(**asked)
     assert found["own"].to_pylist() == found["mean"].to_pylist()
     assert found["plain"].to_pylist() == work.agg(y=asked["plain"])["y"].to_pylist()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.02, 0.1, 0.6, 0.99, 1.0])
+@pytest.mark.parametrize("begins", ["empty", "not empty"])
+@pytest.mark.parametrize("ends", ["arrays", "ranges"])
+def test_empty_windows_are_replaced_for_a_while(share: float, begins: str, ends: str) -> None:
+    """By the one before, so that both ends still grow; whatever is asked for there is not read."""
+    rng, n = np.random.default_rng(int(share * 1000)), 5000
+    empty = rng.random(n) < share
+    empty[:3] = begins == "empty"
+    lo = np.sort(rng.integers(0, n, n))
+    bounds = Bounds.of(lo, np.maximum.accumulate(lo + rng.integers(1, 9, n)))
+    if ends == "ranges":
+        bounds = Bounds(range(7, 7 + n), range(16, 16 + n), 9, 9, even=True)
+    lo, hi = bounds.lo.copy(), bounds.hi.copy()
+    with without(empty, bounds) as others:
+        if empty.all():
+            assert (others.lo == others.hi).all()
+        else:
+            kept = np.flatnonzero(~empty)
+            source = kept[np.maximum(0, np.searchsorted(kept, np.arange(n), "right") - 1)]
+            assert (others.lo == lo[source]).all()
+            assert (others.hi == hi[source]).all()
+            assert others.shortest == 1
+    assert (bounds.lo == lo).all()
+    assert (bounds.hi == hi).all()
 
 
 def test_rows_in_batches_are_left_out_where_lower_may_raise() -> None:

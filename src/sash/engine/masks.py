@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -91,7 +91,7 @@ class MaskedInputs:
             lo, hi = (np.ascontiguousarray(x, np.int64) for x in (bounds.lo, bounds.hi))
             ends, rows = (lo, hi), (int(lo.min()) - self.base, int(hi.max()) - self.base)
         windows = Asked(self.base, *ends, bounds.longest, bounds.shape).compiled()
-        return found if search()(memory, windows, *rows, stretch) else None
+        return found if loop(find_empty, Columns)(memory, windows, *rows, stretch) else None
 
     def forget(self, row: int, known: int) -> None:
         """Forget what no window reaches, and no reader has to take in."""
@@ -104,21 +104,61 @@ def without(empty: np.ndarray, bounds: Bounds) -> Iterator[Bounds]:
     """The windows, each that is empty replaced by the one before it, or by the first one that is
     not: its answer is not to be asked for, and both ends grow as they did.
 
-    For a while, in their place: few are empty, and to copy all would take a tenth of the time.
+    Few are replaced for a while, in their place: to copy all would take a tenth of the time.
     """
-    lo, hi, few = bounds.lo, bounds.hi, np.flatnonzero(empty)
-    if len(few) == len(empty):
+    lo, hi, count = bounds.lo, bounds.hi, np.count_nonzero(empty)
+    if count == len(empty):
         yield Bounds(lo, lo, bounds.longest, 0)
-        return
-    is_next = np.diff(few, prepend=-1) == 1  # to an empty one, or it is the very first
-    before = np.maximum.accumulate(np.where(is_next, -1, few - 1))
-    before[before < 0] = np.argmin(empty)
-    saved = lo[few], hi[few]
-    lo[few], hi[few] = lo[before], hi[before]
-    try:
-        yield Bounds(lo, hi, bounds.longest, 1)
-    finally:
-        lo[few], hi[few] = saved
+    elif count * FEW > len(empty):
+        begins, ends = _replaced(empty, lo, hi)
+        yield Bounds(begins, ends, bounds.longest, 1)
+    else:
+        few = np.flatnonzero(empty)
+        is_next = np.diff(few, prepend=-1) == 1  # to an empty one, or it is the very first
+        before = np.maximum.accumulate(np.where(is_next, -1, few - 1))
+        before[before < 0] = np.argmin(empty)
+        saved = lo[few], hi[few]
+        lo[few], hi[few] = lo[before], hi[before]
+        try:
+            yield Bounds(lo, hi, bounds.longest, 1)
+        finally:
+            lo[few], hi[few] = saved
+
+
+FEW = 32
+"""Windows are replaced in their place where they are at most one in so many."""
+
+
+class Replaced(NamedTuple):
+    """The columns that `replace_empty` reads and writes."""
+
+    empty: Int8
+    lo: Int64
+    hi: Int64
+    to_lo: Int64
+    to_hi: Int64
+    held: int
+
+
+def replace_empty(memory: Memory, n: int, first: int) -> int:
+    """n windows, each that is empty replaced by the one before it, the first ones by `first`."""
+    q = attach(memory)
+    lo, hi = q.lo[first], q.hi[first]
+    for i in range(n):
+        keeps = int(q.empty[i]) - 1  # all bits, or none: no branch is guessed
+        lo, hi = (q.lo[i] & keeps) | (lo & ~keeps), (q.hi[i] & keeps) | (hi & ~keeps)
+        q.to_lo[i], q.to_hi[i] = lo, hi
+    return 0
+
+
+def _replaced(empty: np.ndarray, *ends: np.ndarray) -> list[np.ndarray]:
+    """Both ends of windows, of which some are replaced."""
+    n, found = len(empty), [room(len(empty), np.int64) for _ in ends]
+    given = [np.ascontiguousarray(side, np.int64) for side in ends]
+    arrays: list[np.ndarray] = [empty.view(np.int8), *given, *found]
+    memory = (*(number for array in arrays for number in (array.ctypes.data, 0)), 0)
+    loop(replace_empty, Replaced)(memory, n, int(np.argmin(empty)))
+    return found
 
 
 class Columns(NamedTuple):
@@ -186,6 +226,6 @@ def mark_empty(q: Any, windows: Windows, first: int, stop: int) -> int:
 
 
 @functools.cache
-def search() -> Any:
-    """The loop, compiled."""
-    return compiled(find_empty, time_target(np.dtype(np.int64), Lengths, Columns)).run
+def loop(driver: Callable[..., Any], columns: type) -> Any:
+    """A compiled loop."""
+    return compiled(driver, time_target(np.dtype(np.int64), Lengths, columns)).run
