@@ -10,7 +10,7 @@ import pytest
 
 from sash import Monoid, stores, swag
 from sash import monoids as m
-from sash.swag.raising import may_raise
+from sash.swag.raising import may_raise, returns
 from sash.swag.registry import IN_ORDER
 
 QUICK = (swag.Recalc, swag.TwoStacksLite, swag.DABALite, swag.Reactive, swag.AMTA)
@@ -223,6 +223,25 @@ def test_over_a_store_a_piece_is_all_or_nothing(algorithm: Any, compiled: bool) 
     assert window.commit() == 900 + done
     again = algorithm(brittle_combine(), store=store, compiled=compiled)
     assert again.query() == window.query()
+
+
+@pytest.mark.parametrize(
+    ("function", "item", "does"),
+    [
+        (lambda x: 8 / x, 1.0, True),
+        (lambda x: 8 / x, 0.0, False),
+        (lambda x: x * 2**62 // 4, 1, True),
+        (lambda x: (x + x) * 2**62 // 4, 1, False),  # on the way, too large for 64 bits
+        (lambda x: 2**62 * (x + x) // 4, 1, False),
+        (lambda x: -(x << 63), 1, False),
+        (lambda x: x ** (x - 5), 1, False),  # Python has a float there
+        (lambda x: int(x * 1e30), 1.0, False),
+        (lambda p: (p[0] - p[1], p[0] * 2**63), (1, 1), False),
+        (lambda p: (p[0] - p[1], p[0] * 2.0**63), (1, 1), True),
+    ],
+)
+def test_what_returns_when_it_is_compiled(function: Any, item: Any, does: bool) -> None:
+    assert returns(function, item) == does
 
 
 def test_what_may_raise() -> None:

@@ -16,6 +16,9 @@ from sash.monoids.monoid import Monoid
 GROUP = 128
 """Rows that are answered together."""
 
+STRIDE = 16
+"""Rows that are passed at once where one further on is looked for."""
+
 BACK = FIRST_FREE
 MORE = FIRST_FREE + 1
 """Places for the back list, combined, and for the rows of a further piece."""

@@ -23,9 +23,7 @@ from sash.kernel.words import (
     put,
     straight,
 )
-from sash.swag.coming import GROUP, MORE, Coming
-
-STRIDE = 16
+from sash.swag.coming import GROUP, MORE, STRIDE, Coming
 
 
 def answer_with_rows(q: Any, new: Coming, i: int, stop: int, out: Any) -> None:

@@ -71,16 +71,22 @@ def _narrows(monoid: Monoid) -> bool:
 def returns(function: Any, *items: Any) -> bool:
     """Whether a function returns from these items when it is compiled, found by calling it.
 
-    Compiled code raises more than Python in one way: where integers do not fit in 64 bits.
+    Compiled code raises more than Python where integers do not fit in 64 bits, and where the power
+    of one is negative.
 
     >>> returns(lambda x: (x << 62) * 4 // 8, 1), returns(lambda x: (x << 62) * 4 // 8, 0)
     (False, True)
     """
     try:
-        function(*map(_checked, items))
+        return _fits(function(*map(_checked, items)))
     except Exception:  # of a user's function
         return False
-    return True
+
+
+def _fits(found: Any) -> bool:
+    if isinstance(found, tuple):
+        return all(map(_fits, found))
+    return not isinstance(found, int) or -(1 << 63) <= found < 1 << 63
 
 
 def _checked(x: Any) -> Any:
@@ -96,9 +102,11 @@ class Integer64(int):
 def _narrow(operation: Callable[..., Any]) -> Callable[..., Any]:
     def narrow(*operands: int) -> Any:
         found = operation(*operands)
-        if type(found) is not int:  # a float, or NotImplemented
+        if type(found) is float:  # a negative power
+            raise ValueError("an integer to a negative power")
+        if found is NotImplemented:
             return found
-        if not -(1 << 63) <= found < 1 << 63:
+        if not _fits(found):
             raise OverflowError(f"{found} does not fit in 64 bits")
         return Integer64(found)
 

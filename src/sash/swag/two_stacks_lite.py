@@ -35,7 +35,7 @@ from sash.kernel.words import (
     straight_run,
 )
 from sash.monoids.monoid import Monoid
-from sash.swag.coming import BACK, GROUP, Coming, Further, Piece, from_anchor
+from sash.swag.coming import BACK, GROUP, STRIDE, Coming, Further, Piece, from_anchor
 from sash.swag.flips import Lists, fill, fill_and_answer
 from sash.swag.further import answer_empty, answer_with_rows
 from sash.swag.in_order import InOrder
@@ -188,9 +188,6 @@ def next_front(q: Any, new: Coming, begin: int, stop: int) -> tuple[int, int]:
     f = row_at(windows.lo, begins, stop, in_step) - shift
     b = row_at(windows.hi, ends, stop, in_step) - shift
     return (f, b) if f < b and b - begin <= straight_run(q.part, 0) else (0, 0)
-
-
-STRIDE = 16
 
 
 def rows_before(windows: Windows, i: int, edge: int) -> int:
