@@ -20,7 +20,7 @@ import numpy as np
 from numba import types
 from numba.np.numpy_support import from_dtype
 
-from sash.kernel import cache, code, machine, sent, source, words
+from sash.kernel import cache, choices, code, machine, sent, source, words
 from sash.kernel.arithmetic import fitting, follows_python
 from sash.kernel.bind import Binder, is_ours
 from sash.kernel.compiled import Answer, Kernel, Target, records_of
@@ -185,7 +185,7 @@ def _meanings(
         "load_small": machine.load_small,
         "store_answer": machine.store_answer,
         "known": machine.known, "is_null": machine.is_null,
-        "pick_partial": machine.pick_partial,
+        "pick_partial": choices.pick_partial,
         "move_cells": machine.mover(layout.width),
         "prefetch_cell": machine.prefetcher(layout.width),
         "count_below": machine.below_counter(layout.dtype),
@@ -246,7 +246,7 @@ def _compile_words(text: str, scope: dict[str, Any], jit: Jit) -> dict[Any, Any]
 def _user_functions(monoid: Monoid, jit: Jit, policy: Any) -> dict[str, Any]:
     """The monoid's own functions, the slide policy, and what they call, jitted."""
     binder = Binder({}, follow=_compiles, wrap=jit)
-    binder.define(lift_if, machine.lift_all)
+    binder.define(lift_if, choices.lift_all)
     roles = ("lift", "combine", "lower", "inverse", "fill")
     functions = {**{role: getattr(monoid, role) for role in roles}, "policy": policy}
     made = {}

@@ -75,8 +75,8 @@ class Target:
 
 # What a kernel's machine code is made by, besides its driver, its algorithm and its monoid.
 MAKERS = (
-    "arithmetic", "bind", "build", "code", "compiled", "inner", "layout", "machine", "source",
-    "typing", "words",
+    "arithmetic", "bind", "build", "choices", "code", "compiled", "inner", "layout", "machine",
+    "source", "typing", "words",
 )  # fmt: skip
 
 

@@ -142,7 +142,7 @@ def lift_if(passes: Any, lift: Callable[[Any], Any], x: Any, nothing: Any, inste
 
     Compiled code calls `lift` for every item, and takes the bits of its result or of nothing
     without a branch, which would be guessed wrong as often as items pass by chance
-    (`sash.kernel.machine`). It calls it with `instead` in the place of an item that does not pass,
+    (`sash.kernel.choices`). It calls it with `instead` in the place of an item that does not pass,
     at which `lift` does not raise; or with the item where that is None, as it never raises.
     `passes` is -1 or 0 there: all bits or none.
     """
